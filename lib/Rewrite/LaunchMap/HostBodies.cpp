@@ -37,15 +37,35 @@ bool HostBodies::differ(const Stmt *before) {
   return false;
 }
 
+bool HostBodies::matchBodies() {
+  if (!match(originalHost->getBody(), host->getBody()))
+    return false;
+  for (LaunchSite &site : sites)
+    site.changedNames = changedNames;
+  return true;
+}
+
+bool HostBodies::namesChanged(const Stmt *statement) const {
+  return !changedNames.empty() &&
+         llvm::any_of(ast::findAll<DeclRefExpr>(statement), [&](const DeclRefExpr *reference) {
+           return changedNames.count(reference->getDecl()->getNameAsString()) > 0;
+         });
+}
+
+void HostBodies::addSite(Launches launches, std::vector<const Stmt *> replacement) {
+  sites.push_back({originalHost, host, std::move(launches), std::move(replacement)});
+}
+
 bool HostBodies::match(const Stmt *before, const Stmt *after) {
   if (!before || !after)
     return !before && !after ? true : differ(before);
   if (const CUDAKernelCallExpr *launch = asLaunch(before)) {
-    sites.push_back({host, {launch}, {after}});
+    addSite({launch}, {after});
     return true;
   }
   if (!hasLaunch(before))
-    return textOf(before, original) == textOf(after, candidate) || differ(before);
+    return (textOf(before, original) == textOf(after, candidate) && !namesChanged(before)) ||
+           differ(before);
   if (before->getStmtClass() != after->getStmtClass())
     return differ(before);
   if (const auto *list = dyn_cast<CompoundStmt>(before)) {
@@ -113,27 +133,66 @@ bool HostBodies::matchParts(const Stmt *before, const Stmt *after) {
 /// Launches inside of anything else match where the texts around them are the same.
 bool HostBodies::matchExpressions(const Stmt *before, const Stmt *after) {
   const Launches launches = launchesIn(before), others = launchesIn(after);
-  if (launches.size() != others.size() || textOf(before, original) != textOf(after, candidate))
+  if (launches.size() != others.size() || textOf(before, original) != textOf(after, candidate) ||
+      namesChanged(before))
     return differ(before);
   for (auto [launch, other] : llvm::zip_equal(launches, others))
-    sites.push_back({host, {launch}, {other}});
+    addSite({launch}, {other});
   return true;
 }
 
 bool HostBodies::matchWithoutTrace(const Stmt *before, const Stmt *after) {
   const size_t known = sites.size();
   const unsigned knownLine = line;
+  const std::set<std::string> knownNames = changedNames;
   if (match(before, after))
     return true;
-  sites.resize(known, LaunchSite{host, {}, {}});
-  line = line && !knownLine ? knownLine : line;
+  sites.erase(sites.begin() + static_cast<ptrdiff_t>(known), sites.end());
+  changedNames = knownNames;
+  line = knownLine;
   return false;
 }
 
+/// Takes declarations that the other list does not have out of \p before and \p after, where their
+/// variables have one value: a grid that is computed otherwise. What uses them must be a launch.
+void HostBodies::dropChangedDeclarations(std::vector<const Stmt *> &before,
+                                         std::vector<const Stmt *> &after) {
+  auto fixedTexts = [&](const std::vector<const Stmt *> &list, const ParsedProgram &program,
+                        const FunctionDecl *function) {
+    std::map<const Stmt *, std::string> texts;
+    for (const Stmt *each : list)
+      if (const auto *declarations = dyn_cast<DeclStmt>(each))
+        if (llvm::all_of(declarations->decls(), [&](const Decl *declaration) {
+              const auto *variable = dyn_cast<VarDecl>(declaration);
+              return variable && variable->hasInit() && facts.isFixed(variable, function);
+            }))
+          texts[each] = textOf(each, program);
+    return texts;
+  };
+  const auto texts = fixedTexts(before, original, originalHost),
+             others = fixedTexts(after, candidate, host);
+  auto drop = [&](std::vector<const Stmt *> &list, const auto &own, const auto &other) {
+    llvm::erase_if(list, [&](const Stmt *each) {
+      auto found = own.find(each);
+      if (found == own.end() ||
+          llvm::any_of(other, [&](const auto &its) { return its.second == found->second; }))
+        return false;
+      for (const Decl *declaration : cast<DeclStmt>(each)->decls())
+        changedNames.insert(cast<VarDecl>(declaration)->getNameAsString());
+      return true;
+    });
+  };
+  drop(before, texts, others);
+  drop(after, others, texts);
+}
+
 /// What stands between two statements that both lists have takes the place of the launches between
-/// them.
-bool HostBodies::matchLists(Statements before, Statements after) {
-  Launches launches;
+/// them, or stands beside a launch that both have.
+bool HostBodies::matchLists(Statements allBefore, Statements allAfter) {
+  std::vector<const Stmt *> before = allBefore.vec(), after = allAfter.vec();
+  dropChangedDeclarations(before, after);
+  Launches launches;              ///< that have found no match so far
+  std::optional<size_t> lastSite; ///< of the last match, if that is a launch
   size_t next = 0;
   for (const Stmt *each : before) {
     const CUDAKernelCallExpr *launch = asLaunch(each);
@@ -148,35 +207,44 @@ bool HostBodies::matchLists(Statements before, Statements after) {
       launches.push_back(launch);
       continue;
     }
-    // A match adds the sites in it after those in front of it, which their order does not show.
-    if (!replace(launches, after.slice(next, found - next)))
-      return differ(each);
-    if (launch)
-      sites.push_back({host, {launch}, {after[found]}});
-    launches.clear();
+    std::vector<const Stmt *> between(after.begin() + next, after.begin() + found);
     next = found + 1;
+    if (!launches.empty())
+      replace(launches, between);
+    else if (launch)
+      ; // goes with it
+    else if (lastSite)
+      llvm::append_range(sites[*lastSite].replacement, between);
+    else if (!between.empty())
+      return differ(each);
+    lastSite = std::nullopt;
+    if (launch) {
+      if (!launches.empty())
+        between.clear();
+      between.push_back(after[found]);
+      addSite({launch}, std::move(between));
+      lastSite = sites.size() - 1;
+    }
+    launches.clear();
   }
-  return replace(launches, after.drop_front(next)) ||
-         differ(before.empty() ? nullptr : before.back());
+  const std::vector<const Stmt *> rest(after.begin() + next, after.end());
+  if (!launches.empty())
+    replace(launches, rest);
+  else if (lastSite)
+    llvm::append_range(sites[*lastSite].replacement, rest);
+  else if (!rest.empty())
+    return differ(before.empty() ? nullptr : before.back());
+  return true;
 }
 
 /// One site for each launch where each has a statement of its own, and else one for all.
-bool HostBodies::replace(const Launches &launches, Statements replacement) {
-  if (launches.empty())
-    return llvm::all_of(replacement, [&](const Stmt *each) {
-      // A declaration that does nothing; whether anybody uses it is seen where that is evaluated.
-      return isa<DeclStmt>(each) && launchesIn(each).empty() &&
-             ast::findAll<CallExpr>(each).empty();
-    });
+void HostBodies::replace(const Launches &launches, Statements replacement) {
   bool isEach = launches.size() == replacement.size();
   for (size_t i = 0; isEach && i < launches.size(); ++i)
-    isEach = llvm::StringRef(textOf(replacement[i], candidate))
-                 .contains(llvm::StringRef(textOf(launches[i], original)).rtrim(";\n"));
-  if (!isEach) {
-    sites.push_back({host, launches, replacement.vec()});
-    return true;
-  }
+    isEach =
+        llvm::StringRef(textOf(replacement[i], candidate)).contains(textOf(launches[i], original));
+  if (!isEach)
+    return addSite(launches, replacement.vec());
   for (size_t i = 0; i < launches.size(); ++i)
-    sites.push_back({host, {launches[i]}, {replacement[i]}});
-  return true;
+    addSite({launches[i]}, {replacement[i]});
 }

@@ -16,13 +16,16 @@ bool hasLaunch(const clang::Stmt *statement);
 
 class HostBodies {
 public:
-  /// \p host is the function in \p candidate.
+  /// \p originalHost and \p host are the function in \p original and \p candidate.
   HostBodies(const ParsedProgram &original, const ParsedProgram &candidate,
-             const clang::FunctionDecl *host)
-      : original(original), candidate(candidate), host(host) {}
+             const clang::FunctionDecl *originalHost, const clang::FunctionDecl *host,
+             ExprFacts &facts)
+      : original(original), candidate(candidate), originalHost(originalHost), host(host),
+        facts(facts) {}
 
-  /// Adds the sites of \p before and \p after; false if these differ in more.
-  bool match(const clang::Stmt *before, const clang::Stmt *after);
+  /// Finds the sites; false if the bodies differ in more than launches and declarations of
+  /// variables that only launches use.
+  bool matchBodies();
   /// " at line 12 of the original" or empty: the place of the first difference.
   std::string whereText() const;
 
@@ -32,16 +35,23 @@ private:
   using Launches = std::vector<const clang::CUDAKernelCallExpr *>;
   using Statements = llvm::ArrayRef<const clang::Stmt *>;
 
+  bool match(const clang::Stmt *before, const clang::Stmt *after);
   bool matchLists(Statements before, Statements after);
+  void dropChangedDeclarations(std::vector<const clang::Stmt *> &before,
+                               std::vector<const clang::Stmt *> &after);
+  bool namesChanged(const clang::Stmt *statement) const;
   bool matchParts(const clang::Stmt *before, const clang::Stmt *after);
   bool matchExpressions(const clang::Stmt *before, const clang::Stmt *after);
   bool matchWithoutTrace(const clang::Stmt *before, const clang::Stmt *after);
-  bool replace(const Launches &launches, Statements replacement);
+  void addSite(Launches launches, std::vector<const clang::Stmt *> replacement);
+  void replace(const Launches &launches, Statements replacement);
   bool differ(const clang::Stmt *before);
   std::string textOf(const clang::Stmt *statement, const ParsedProgram &program) const;
 
   const ParsedProgram &original, &candidate;
-  const clang::FunctionDecl *host;
+  const clang::FunctionDecl *originalHost, *host;
+  ExprFacts &facts;
+  std::set<std::string> changedNames;
   unsigned line = 0;
 };
 

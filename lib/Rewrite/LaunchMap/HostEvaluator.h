@@ -9,10 +9,9 @@
 #ifndef KBOPT_LIB_REWRITE_LAUNCHMAP_HOSTEVALUATOR_H
 #define KBOPT_LIB_REWRITE_LAUNCHMAP_HOSTEVALUATOR_H
 
+#include "LaunchSites.h"
 #include "MappedMemory.h"
 #include "RecordedValues.h"
-#include "kb-opt/Source/ParsedProgram.h"
-#include "clang/AST/StmtCXX.h"
 
 namespace kbopt::hostmap {
 
@@ -27,14 +26,12 @@ struct HostState {
 
 class HostEvaluator {
 public:
-  /// \p host is the function around the statements; \p hasAllocationTest that the candidate alone
-  /// defines the functions called lie_in_different_allocations….
-  HostEvaluator(const ParsedProgram &program, const clang::FunctionDecl *host,
-                const RecordedValues &values, ExprFacts &facts, HostState &state,
-                bool hasAllocationTest);
+  /// \p hasAllocationTest: LaunchSites'.
+  HostEvaluator(const ParsedProgram &program, const LaunchSite &site, const RecordedValues &values,
+                ExprFacts &facts, HostState &state, bool hasAllocationTest);
 
-  /// Runs \p statements; false with `whyNot` if that is not certain.
-  bool run(llvm::ArrayRef<const clang::Stmt *> statements);
+  /// Runs what stands at the site; false with `whyNot` if that is not certain.
+  bool run();
 
   std::vector<kbrt::Step> steps; ///< what they ask of the device
   std::string whyNot;
@@ -102,7 +99,7 @@ private:
 
   const ParsedProgram &program;
   const clang::ASTContext &ast;
-  const clang::FunctionDecl *host;
+  const LaunchSite &site;
   const RecordedValues &values;
   ExprFacts &facts;
   HostState &state;

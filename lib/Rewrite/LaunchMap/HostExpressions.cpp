@@ -1,6 +1,5 @@
 //===- HostExpressions.cpp - Expressions of the host -----------------------===//
 #include "HostEvaluator.h"
-#include "kb-opt/Analysis/Legality.h"
 #include "kb-opt/Rewrite/AstTools.h"
 
 using namespace kbopt;
@@ -20,7 +19,8 @@ static std::string printed(const Expr *expr, const ASTContext &ast) {
 bool HostEvaluator::namesOwn(const Expr *expr) {
   for (const DeclRefExpr *reference : ast::findAll<DeclRefExpr>(expr))
     if (const auto *named = dyn_cast<VarDecl>(reference->getDecl()))
-      if (frames.back().count(named) || state.statics.count(named))
+      if (frames.back().count(named) || state.statics.count(named) ||
+          site.changedNames.count(named->getNameAsString()))
         return true;
   return false;
 }
@@ -77,24 +77,6 @@ HostValue *HostEvaluator::place(const VarDecl *variable) {
   return known == state.statics.end() ? nullptr : &known->second;
 }
 
-/// Whether \p variable of \p function has one value from its declaration on, which its initialiser
-/// has whenever it is evaluated.
-static bool isFixed(const VarDecl *variable, const FunctionDecl *function, unsigned depth = 0) {
-  if (depth > 8 || !function || !function->getBody() || !variable->isLocalVarDeclOrParm() ||
-      variable->isStaticLocal() || variable->getType()->isReferenceType() ||
-      mayModify(function->getBody(), variable))
-    return false;
-  if (isa<ParmVarDecl>(variable))
-    return true;
-  if (!variable->hasInit() || !isSpeculatable(variable->getInit()))
-    return false;
-  return llvm::all_of(
-      ast::findAll<DeclRefExpr>(variable->getInit()), [&](const DeclRefExpr *reference) {
-        const auto *named = dyn_cast<VarDecl>(reference->getDecl());
-        return !named || named->isConstexpr() || isFixed(named, function, depth + 1);
-      });
-}
-
 HostEvaluator::Result HostEvaluator::variable(const DeclRefExpr *reference) {
   if (const auto *function = dyn_cast<FunctionDecl>(reference->getDecl()))
     return function->getCanonicalDecl();
@@ -103,7 +85,8 @@ HostEvaluator::Result HostEvaluator::variable(const DeclRefExpr *reference) {
   if (variable)
     if (const HostValue *known = place(variable))
       return known->index() ? Result(*known) : refuse(reference, "'" + name + "' has no value");
-  if (variable && frames.size() == 1 && !isa<ParmVarDecl>(variable) && isFixed(variable, host))
+  if (variable && frames.size() == 1 && !isa<ParmVarDecl>(variable) && variable->hasInit() &&
+      facts.isFixed(variable, site.host))
     return evaluate(variable->getInit());
   return refuse(reference, "the launch does not tell what '" + name + "' is");
 }
@@ -326,6 +309,22 @@ static std::optional<APSInt> combine(BinaryOperatorKind opcode, const APSInt &le
   }
 }
 
+static std::optional<APFloat> combine(BinaryOperatorKind opcode, APFloat left,
+                                      const APFloat &right) {
+  constexpr auto rounding = APFloat::rmNearestTiesToEven;
+  if (opcode == BO_Add)
+    left.add(right, rounding);
+  else if (opcode == BO_Sub)
+    left.subtract(right, rounding);
+  else if (opcode == BO_Mul)
+    left.multiply(right, rounding);
+  else if (opcode == BO_Div)
+    left.divide(right, rounding);
+  else
+    return std::nullopt;
+  return left;
+}
+
 HostEvaluator::Result HostEvaluator::arithmetic(const Expr *place, BinaryOperatorKind opcode,
                                                 const HostValue &left, const HostValue &right,
                                                 QualType pointer, QualType type) {
@@ -350,10 +349,13 @@ HostEvaluator::Result HostEvaluator::arithmetic(const Expr *place, BinaryOperato
       return integerOf((*f == *g) == (opcode == BO_EQ), type, ast);
   } else if (const auto *x = std::get_if<APFloat>(&left)) {
     const auto *y = std::get_if<APFloat>(&right);
-    if (y && &x->getSemantics() == &y->getSemantics() && !x->isNaN() && !y->isNaN())
+    if (y && &x->getSemantics() == &y->getSemantics() && !x->isNaN() && !y->isNaN()) {
       if (auto holding = holds(opcode, x->compare(*y) == APFloat::cmpLessThan,
                                x->compare(*y) == APFloat::cmpEqual))
         return integerOf(*holding, type, ast);
+      if (auto result = combine(opcode, *x, *y))
+        return HostValue(*result);
+    }
   }
   return refuse(place, "'" + printed(place, ast) + "' is not followed");
 }

@@ -9,10 +9,10 @@ using namespace clang;
 /// Nodes that are evaluated at most in the place of one launch.
 constexpr unsigned mostWork = 200000;
 
-HostEvaluator::HostEvaluator(const ParsedProgram &program, const FunctionDecl *host,
+HostEvaluator::HostEvaluator(const ParsedProgram &program, const LaunchSite &site,
                              const RecordedValues &values, ExprFacts &facts, HostState &state,
                              bool hasAllocationTest)
-    : program(program), ast(program.context()), host(host), values(values), facts(facts),
+    : program(program), ast(program.context()), site(site), values(values), facts(facts),
       state(state), hasAllocationTest(hasAllocationTest), frames(1) {}
 
 std::nullopt_t HostEvaluator::refuse(const Stmt *statement, const llvm::Twine &why) {
@@ -23,8 +23,8 @@ std::nullopt_t HostEvaluator::refuse(const Stmt *statement, const llvm::Twine &w
   return std::nullopt;
 }
 
-bool HostEvaluator::run(llvm::ArrayRef<const Stmt *> statements) {
-  for (const Stmt *statement : statements) {
+bool HostEvaluator::run() {
+  for (const Stmt *statement : site.replacement) {
     const Flow flow = execute(statement);
     if (flow != Flow::Next && flow != Flow::Stop)
       refuse(statement, "what follows the launch may not run");

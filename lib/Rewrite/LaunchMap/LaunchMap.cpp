@@ -30,11 +30,12 @@ bool isSameMapping(const Mapped &a, const Mapped &b) {
 
 struct LaunchMap::Impl {
   Impl(const ParsedProgram &original, const ParsedProgram &candidate)
-      : original(original), candidate(candidate), sites(findLaunchSites(original, candidate)) {}
+      : original(original), candidate(candidate),
+        sites(findLaunchSites(original, candidate, facts)) {}
 
   const ParsedProgram &original, &candidate;
-  LaunchSites sites;
   ExprFacts facts;
+  LaunchSites sites;
 
   /// The values that the launches of \p plan from \p first on give \p site; nothing if they are not
   /// of that site.
@@ -45,7 +46,8 @@ struct LaunchMap::Impl {
       return std::nullopt;
     for (size_t i = 0; i < site.launches.size(); ++i) {
       const auto *step = std::get_if<kbrt::LaunchStep>(&plan.steps[first + i]);
-      if (!step || !values.addLaunch(site.launches[i], *step, original.context()))
+      if (!step ||
+          !values.addLaunch(site.launches[i], site.originalHost, *step, original.context()))
         return std::nullopt;
     }
     return values;
@@ -60,9 +62,9 @@ struct LaunchMap::Impl {
       if (!values)
         continue;
       Mapped mapped{site.launches.size(), {}, state, false};
-      HostEvaluator evaluator(candidate, site.host, *values, facts, mapped.state,
+      HostEvaluator evaluator(candidate, site, *values, facts, mapped.state,
                               sites.hasAllocationTest);
-      if (!evaluator.run(site.replacement)) {
+      if (!evaluator.run()) {
         whyNot = evaluator.whyNot;
         return std::nullopt;
       }

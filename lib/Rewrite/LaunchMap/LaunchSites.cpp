@@ -41,7 +41,9 @@ public:
         function->isImplicit() || (method && method->getParent()->isLambda()))
       return true;
     if (isInMainFile(program, function) || hasLaunch(function->getBody()))
-      functions[mangledNameOf(function)] = function;
+      functions[isa<CXXConstructorDecl, CXXDestructorDecl>(function) ? usrOf(function)
+                                                                     : mangledNameOf(function)] =
+          function;
     return true;
   }
 
@@ -114,8 +116,8 @@ bool definesAllocationTest(const HostFunctions &host) {
 
 } // namespace
 
-LaunchSites hostmap::findLaunchSites(const ParsedProgram &original,
-                                     const ParsedProgram &candidate) {
+LaunchSites hostmap::findLaunchSites(const ParsedProgram &original, const ParsedProgram &candidate,
+                                     ExprFacts &facts) {
   LaunchSites result;
   for (const LaunchFact &launch : findLaunches(original))
     if (launch.byApi) {
@@ -138,8 +140,8 @@ LaunchSites hostmap::findLaunchSites(const ParsedProgram &original,
           "'" + function->getNameAsString() + "' of the original is not in the candidate";
       return result;
     }
-    HostBodies bodies(original, candidate, found->second);
-    if (!bodies.match(function->getBody(), found->second->getBody())) {
+    HostBodies bodies(original, candidate, function, found->second, facts);
+    if (!bodies.matchBodies()) {
       result.obstacle = "'" + function->getNameAsString() + "' differs in more than launches" +
                         bodies.whereText();
       return result;

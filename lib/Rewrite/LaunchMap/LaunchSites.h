@@ -7,17 +7,21 @@
 #ifndef KBOPT_LIB_REWRITE_LAUNCHMAP_LAUNCHSITES_H
 #define KBOPT_LIB_REWRITE_LAUNCHMAP_LAUNCHSITES_H
 
+#include "RecordedValues.h"
 #include "kb-opt/Source/ParsedProgram.h"
-#include "clang/AST/ExprCXX.h"
 #include "clang/AST/StmtCXX.h"
+#include <set>
 
 namespace kbopt::hostmap {
 
 /// Launches of the original that follow each other, and what the candidate has in their place.
 struct LaunchSite {
-  const clang::FunctionDecl *host; ///< of the candidate
+  const clang::FunctionDecl *originalHost, *host; ///< around it in the original and the candidate
   std::vector<const clang::CUDAKernelCallExpr *> launches;
   std::vector<const clang::Stmt *> replacement;
+  /// Variables of the function whose declarations are not alike: in the candidate they have other
+  /// values than in the original.
+  std::set<std::string> changedNames = {};
 };
 
 struct LaunchSites {
@@ -28,7 +32,8 @@ struct LaunchSites {
   bool hasAllocationTest = false;
 };
 
-LaunchSites findLaunchSites(const ParsedProgram &original, const ParsedProgram &candidate);
+LaunchSites findLaunchSites(const ParsedProgram &original, const ParsedProgram &candidate,
+                            ExprFacts &facts);
 
 } // namespace kbopt::hostmap
 

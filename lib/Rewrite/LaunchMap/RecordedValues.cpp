@@ -1,5 +1,7 @@
 //===- RecordedValues.cpp ---------------------------------------------------===//
 #include "RecordedValues.h"
+#include "../Schedule/LaunchText.h"
+#include "kb-opt/Analysis/Legality.h"
 #include "kb-opt/Rewrite/AstTools.h"
 #include "kb-opt/Source/ProgramFacts.h"
 
@@ -44,6 +46,38 @@ const HostValue &ExprFacts::constant(const Expr *expr, const ASTContext &ast) {
       entry->second = result;
   }
   return entry->second;
+}
+
+bool ExprFacts::isFixedInitialiser(const Expr *init, const FunctionDecl *function) {
+  bool isFree = isRepeatable(init); // of what changes and of what memory holds
+  ast::walk(init, [&](const Stmt *each) {
+    const auto *unary = dyn_cast<UnaryOperator>(each);
+    const auto *member = dyn_cast<MemberExpr>(each);
+    isFree &= !isa<ArraySubscriptExpr>(each) && !(unary && unary->getOpcode() == UO_Deref) &&
+              !(member && member->isArrow());
+    if (const auto *reference = dyn_cast<DeclRefExpr>(each))
+      if (const auto *named = dyn_cast<VarDecl>(reference->getDecl()))
+        isFree &= named->isConstexpr() || isFixed(named, function);
+    return isFree;
+  });
+  return isFree;
+}
+
+bool ExprFacts::isFixed(const VarDecl *variable, const FunctionDecl *function) {
+  auto [known, isNew] = fixed.try_emplace(variable, false);
+  if (!isNew)
+    return known->second;
+  const bool isConstant =
+      variable->getType().isConstQualified() && variable->getType()->isIntegralOrEnumerationType();
+  if (!variable->isLocalVarDeclOrParm() && !isConstant)
+    return false;
+  if (variable->isStaticLocal() || variable->getType()->isReferenceType() || !function ||
+      !function->getBody() || (!isConstant && mayModify(function->getBody(), variable)))
+    return false;
+  const bool result = isa<ParmVarDecl>(variable) ||
+                      (variable->hasInit() && isFixedInitialiser(variable->getInit(), function));
+  fixed[variable] = result;
+  return result;
 }
 
 StringRef ExprFacts::mangledName(const FunctionDecl *function) {
@@ -175,6 +209,10 @@ bool RecordedValues::bind(const Expr *expr, HostValue value, const ASTContext &a
     } else if (auto pointer = shiftedPointer(expr, value, facts, ast)) {
       expr = pointer->first;
       value = pointer->second;
+    } else if (const VarDecl *variable = ast::variableOf(expr); variable && variable->hasInit() &&
+                                                                !isa<ParmVarDecl>(variable) &&
+                                                                facts.isFixed(variable, host)) {
+      expr = variable->getInit();
     } else {
       const auto *construct = dyn_cast<CXXConstructExpr>(expr);
       const auto *extents = std::get_if<kbrt::Dim3>(&value);
@@ -183,8 +221,9 @@ bool RecordedValues::bind(const Expr *expr, HostValue value, const ASTContext &a
   }
 }
 
-bool RecordedValues::addLaunch(const CUDAKernelCallExpr *call, const kbrt::LaunchStep &step,
-                               const ASTContext &ast) {
+bool RecordedValues::addLaunch(const CUDAKernelCallExpr *call, const FunctionDecl *function,
+                               const kbrt::LaunchStep &step, const ASTContext &ast) {
+  host = function;
   const FunctionDecl *kernel = call->getDirectCallee();
   const CallExpr *shape = call->getConfig();
   if (!kernel || !shape || shape->getNumArgs() < 4 || facts.mangledName(kernel) != step.kernel ||

@@ -23,22 +23,28 @@ public:
   /// The value of a constant expression; monostate if it is none.
   const HostValue &constant(const clang::Expr *expr, const clang::ASTContext &ast);
   llvm::StringRef mangledName(const clang::FunctionDecl *function);
+  /// Whether \p variable, of \p function, has one value from its declaration on, which its
+  /// initialiser has wherever it is evaluated. A parameter that nothing changes is one as well.
+  bool isFixed(const clang::VarDecl *variable, const clang::FunctionDecl *function);
 
 private:
+  bool isFixedInitialiser(const clang::Expr *init, const clang::FunctionDecl *function);
+
   llvm::DenseMap<const clang::Expr *, std::string> keys;
   std::map<const clang::Expr *, HostValue> constants;
   llvm::DenseMap<const clang::FunctionDecl *, std::string> names;
+  std::map<const clang::VarDecl *, bool> fixed;
 };
 
 class RecordedValues {
 public:
   explicit RecordedValues(ExprFacts &facts) : facts(facts) {}
 
-  /// Takes the values of \p call, a launch of the original, from \p step. False if the recorded
-  /// launch cannot be one of that place: its kernel, a constant or a value that another launch of
-  /// the group gives is different.
-  bool addLaunch(const clang::CUDAKernelCallExpr *call, const kbrt::LaunchStep &step,
-                 const clang::ASTContext &ast);
+  /// Takes the values of \p call, a launch of the original in \p function, from \p step. False if
+  /// the recorded launch cannot be one of that place: its kernel, a constant or a value that
+  /// another launch of the group gives is different.
+  bool addLaunch(const clang::CUDAKernelCallExpr *call, const clang::FunctionDecl *function,
+                 const kbrt::LaunchStep &step, const clang::ASTContext &ast);
   /// The value of \p expr, of the candidate; null if no launch gives it.
   const HostValue *find(const clang::Expr *expr, const clang::ASTContext &ast) const;
   /// What the null stream is in the plan.
@@ -51,6 +57,7 @@ private:
 
   ExprFacts &facts;
   llvm::StringMap<HostValue> values;
+  const clang::FunctionDecl *host = nullptr; ///< around the launch that is added
   uint32_t noStream = 0;
 };
 
