@@ -1,7 +1,10 @@
 //===- HostBodies.cpp -------------------------------------------------------===//
 #include "HostBodies.h"
+#include "../Schedule/LaunchText.h"
 #include "kb-opt/Rewrite/AstTools.h"
 #include "kb-opt/Source/ProgramFacts.h"
+#include "clang/AST/PrettyPrinter.h"
+#include "clang/Lex/Lexer.h"
 
 using namespace kbopt;
 using namespace kbopt::hostmap;
@@ -19,11 +22,31 @@ static const CUDAKernelCallExpr *asLaunch(const Stmt *statement) {
   return expr ? dyn_cast<CUDAKernelCallExpr>(ast::strip(expr)) : nullptr;
 }
 
+namespace {
+/// Prints __LINE__ as it is written: the candidate has other lines.
+class LineNames : public PrinterHelper {
+public:
+  explicit LineNames(const ParsedProgram &program) : program(program) {}
+  bool handledStmt(Stmt *statement, llvm::raw_ostream &os) override {
+    const SourceLocation at = statement->getBeginLoc();
+    if (!isa<IntegerLiteral>(statement) || !at.isMacroID() ||
+        Lexer::getImmediateMacroName(at, program.sources(), program.language()) != "__LINE__")
+      return false;
+    os << "__LINE__";
+    return true;
+  }
+
+private:
+  const ParsedProgram &program;
+};
+} // namespace
+
 std::string HostBodies::textOf(const Stmt *statement, const ParsedProgram &program) const {
   std::string text;
   llvm::raw_string_ostream os(text);
+  LineNames names(program);
   if (statement)
-    statement->printPretty(os, nullptr, program.context().getPrintingPolicy());
+    statement->printPretty(os, &names, program.context().getPrintingPolicy());
   return text;
 }
 
@@ -102,6 +125,13 @@ bool HostBodies::matchParts(const Stmt *before, const Stmt *after) {
                 {a->getInc(), b->getInc()},
                 {a->getBody(), b->getBody()}});
   }
+  if (const auto *a = dyn_cast<CXXForRangeStmt>(before)) {
+    const auto *b = cast<CXXForRangeStmt>(after);
+    return all({{a->getInit(), b->getInit()},
+                {a->getRangeStmt(), b->getRangeStmt()},
+                {a->getLoopVarStmt(), b->getLoopVarStmt()},
+                {a->getBody(), b->getBody()}});
+  }
   if (const auto *a = dyn_cast<WhileStmt>(before)) {
     const auto *b = cast<WhileStmt>(after);
     if (a->getConditionVariable() || b->getConditionVariable())
@@ -127,6 +157,8 @@ bool HostBodies::matchParts(const Stmt *before, const Stmt *after) {
   }
   if (const auto *a = dyn_cast<DefaultStmt>(before))
     return match(a->getSubStmt(), cast<DefaultStmt>(after)->getSubStmt());
+  if (const auto *a = dyn_cast<AttributedStmt>(before))
+    return match(a->getSubStmt(), cast<AttributedStmt>(after)->getSubStmt());
   return matchExpressions(before, after);
 }
 
@@ -186,6 +218,23 @@ void HostBodies::dropChangedDeclarations(std::vector<const Stmt *> &before,
   drop(after, others, texts);
 }
 
+/// Whether a launch in front of \p statement may as well stand behind it: it changes no variable
+/// and asks nothing of the device.
+static bool isQuiet(const Stmt *statement) {
+  auto isQuietExpr = [](const Expr *expr) {
+    const auto *call = expr ? dyn_cast<CallExpr>(ast::strip(expr)) : nullptr;
+    return !expr || isRepeatable(expr) ||
+           (call && ast::callsAny(call, {"cudaGetLastError", "cudaPeekAtLastError"}) &&
+            !call->getNumArgs());
+  };
+  if (const auto *declarations = dyn_cast<DeclStmt>(statement))
+    return llvm::all_of(declarations->decls(), [&](const Decl *each) {
+      const auto *variable = dyn_cast<VarDecl>(each);
+      return variable && isQuietExpr(variable->getInit());
+    });
+  return isa<Expr>(statement) && isQuietExpr(cast<Expr>(statement));
+}
+
 /// What stands between two statements that both lists have takes the place of the launches between
 /// them, or stands beside a launch that both have.
 bool HostBodies::matchLists(Statements allBefore, Statements allAfter) {
@@ -209,6 +258,8 @@ bool HostBodies::matchLists(Statements allBefore, Statements allAfter) {
     }
     std::vector<const Stmt *> between(after.begin() + next, after.begin() + found);
     next = found + 1;
+    if (!launches.empty() && between.empty() && !launch && isQuiet(each))
+      continue; // the launches have moved behind it
     if (!launches.empty())
       replace(launches, between);
     else if (launch)

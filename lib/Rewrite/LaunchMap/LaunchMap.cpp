@@ -2,6 +2,7 @@
 #include "kb-opt/Rewrite/LaunchMap.h"
 #include "HostEvaluator.h"
 #include "LaunchSites.h"
+#include "kb-opt/Source/ProgramFacts.h"
 
 using namespace kbopt;
 using namespace kbopt::hostmap;
@@ -37,6 +38,10 @@ struct LaunchMap::Impl {
   ExprFacts facts;
   LaunchSites sites;
 
+  std::string lineOf(const LaunchSite &site) const {
+    return std::to_string(lineColumn(original, site.launches.front()->getBeginLoc()).line);
+  }
+
   /// The values that the launches of \p plan from \p first on give \p site; nothing if they are not
   /// of that site.
   std::optional<RecordedValues> valuesAt(const LaunchSite &site, const kbrt::Plan &plan,
@@ -53,12 +58,32 @@ struct LaunchMap::Impl {
     return values;
   }
 
+  /// For each step of \p plan, and its end, whether all launches from there on are those of some
+  /// sites.
+  std::vector<bool> findBeginnings(const kbrt::Plan &plan) {
+    std::vector<bool> areSites(plan.steps.size() + 1, true);
+    for (size_t at = plan.steps.size(); at-- > 0;)
+      areSites[at] = std::holds_alternative<kbrt::LaunchStep>(plan.steps[at])
+                         ? llvm::any_of(sites.sites,
+                                        [&](const LaunchSite &site) {
+                                          return at + site.launches.size() < areSites.size() &&
+                                                 areSites[at + site.launches.size()] &&
+                                                 valuesAt(site, plan, at);
+                                        })
+                         : areSites[at + 1];
+    return areSites;
+  }
+
   /// What takes the place of the launch at \p first and of those that its site has with it.
-  std::optional<Mapped> mapLaunch(const kbrt::Plan &recorded, size_t first, const HostState &state,
+  std::optional<Mapped> mapLaunch(const kbrt::Plan &recorded, size_t first,
+                                  const std::vector<bool> &areSites, const HostState &state,
                                   std::string &whyNot) {
     std::optional<Mapped> result;
+    const LaunchSite *known = nullptr;
     for (const LaunchSite &site : sites.sites) {
-      std::optional<RecordedValues> values = valuesAt(site, recorded, first);
+      const size_t end = first + site.launches.size();
+      std::optional<RecordedValues> values =
+          end < areSites.size() && areSites[end] ? valuesAt(site, recorded, first) : std::nullopt;
       if (!values)
         continue;
       Mapped mapped{site.launches.size(), {}, state, false};
@@ -71,10 +96,11 @@ struct LaunchMap::Impl {
       mapped.steps = std::move(evaluator.steps);
       mapped.changesState = evaluator.changesState;
       if (result && !isSameMapping(*result, mapped)) {
-        whyNot = "the kernel is launched at several places, and the recorded launch does not tell "
-                 "which of them it is";
+        whyNot = "it is not known whether the launch at line " + lineOf(*known) +
+                 " or that at line " + lineOf(site) + " of the original was recorded";
         return std::nullopt;
       }
+      known = &site;
       result = std::move(mapped);
     }
     if (!result)
@@ -99,6 +125,7 @@ std::optional<kbrt::Plan> LaunchMap::derivePlan(const kbrt::Plan &recorded, std:
   plan.streams = recorded.streams;
   plan.outcome = recorded.outcome;
   HostState state{MappedMemory(recorded), {}, {}};
+  const std::vector<bool> areSites = impl->findBeginnings(recorded);
   for (size_t at = 0; at < recorded.steps.size();) {
     const kbrt::Step &step = recorded.steps[at];
     if (const auto *error = std::get_if<kbrt::ErrorStep>(&step);
@@ -115,7 +142,7 @@ std::optional<kbrt::Plan> LaunchMap::derivePlan(const kbrt::Plan &recorded, std:
     }
     uint64_t &sharedLimit = state.sharedLimits[launch->kernel];
     sharedLimit = std::max(sharedLimit, launch->sharedBytes);
-    std::optional<Mapped> mapped = impl->mapLaunch(recorded, at, state, whyNot);
+    std::optional<Mapped> mapped = impl->mapLaunch(recorded, at, areSites, state, whyNot);
     if (!mapped)
       return std::nullopt;
     for (kbrt::Step &each : mapped->steps)
