@@ -75,15 +75,24 @@ bool HostBodies::namesChanged(const Stmt *statement) const {
          });
 }
 
-void HostBodies::addSite(Launches launches, std::vector<const Stmt *> replacement) {
-  sites.push_back({originalHost, host, std::move(launches), std::move(replacement)});
+void HostBodies::addSite(const CUDAKernelCallExpr *launch, const Stmt *replacement) {
+  sites.push_back({originalHost, host, {{{launch}, {replacement}}}});
+}
+
+void HostBodies::addPart(std::optional<size_t> &site, Launches launches,
+                         std::vector<const Stmt *> replacement) {
+  if (!site) {
+    site = sites.size();
+    sites.push_back({originalHost, host, {}});
+  }
+  sites[*site].parts.push_back({std::move(launches), std::move(replacement)});
 }
 
 bool HostBodies::match(const Stmt *before, const Stmt *after) {
   if (!before || !after)
     return !before && !after ? true : differ(before);
   if (const CUDAKernelCallExpr *launch = asLaunch(before)) {
-    addSite({launch}, {after});
+    addSite(launch, after);
     return true;
   }
   if (!hasLaunch(before))
@@ -169,7 +178,7 @@ bool HostBodies::matchExpressions(const Stmt *before, const Stmt *after) {
       namesChanged(before))
     return differ(before);
   for (auto [launch, other] : llvm::zip_equal(launches, others))
-    addSite({launch}, {other});
+    addSite(launch, other);
   return true;
 }
 
@@ -240,8 +249,8 @@ static bool isQuiet(const Stmt *statement) {
 bool HostBodies::matchLists(Statements allBefore, Statements allAfter) {
   std::vector<const Stmt *> before = allBefore.vec(), after = allAfter.vec();
   dropChangedDeclarations(before, after);
-  Launches launches;              ///< that have found no match so far
-  std::optional<size_t> lastSite; ///< of the last match, if that is a launch
+  Launches launches;          ///< that have found no match so far
+  std::optional<size_t> site; ///< of the launches that end in front of the next statement
   size_t next = 0;
   for (const Stmt *each : before) {
     const CUDAKernelCallExpr *launch = asLaunch(each);
@@ -260,42 +269,41 @@ bool HostBodies::matchLists(Statements allBefore, Statements allAfter) {
     next = found + 1;
     if (!launches.empty() && between.empty() && !launch && isQuiet(each))
       continue; // the launches have moved behind it
-    if (!launches.empty())
-      replace(launches, between);
-    else if (launch)
-      ; // goes with it
-    else if (lastSite)
-      llvm::append_range(sites[*lastSite].replacement, between);
+    if (!launches.empty()) {
+      replace(site, launches, between);
+      between.clear();
+      launches.clear();
+    }
+    if (launch) {
+      between.push_back(after[found]);
+      addPart(site, {launch}, std::move(between));
+      continue;
+    }
+    if (site)
+      llvm::append_range(sites[*site].parts.back().replacement, between);
     else if (!between.empty())
       return differ(each);
-    lastSite = std::nullopt;
-    if (launch) {
-      if (!launches.empty())
-        between.clear();
-      between.push_back(after[found]);
-      addSite({launch}, std::move(between));
-      lastSite = sites.size() - 1;
-    }
-    launches.clear();
+    site = std::nullopt;
   }
   const std::vector<const Stmt *> rest(after.begin() + next, after.end());
   if (!launches.empty())
-    replace(launches, rest);
-  else if (lastSite)
-    llvm::append_range(sites[*lastSite].replacement, rest);
+    replace(site, launches, rest);
+  else if (site)
+    llvm::append_range(sites[*site].parts.back().replacement, rest);
   else if (!rest.empty())
     return differ(before.empty() ? nullptr : before.back());
   return true;
 }
 
-/// One site for each launch where each has a statement of its own, and else one for all.
-void HostBodies::replace(const Launches &launches, Statements replacement) {
+/// One part for each launch where each has a statement of its own, and else one for all.
+void HostBodies::replace(std::optional<size_t> &site, const Launches &launches,
+                         Statements replacement) {
   bool isEach = launches.size() == replacement.size();
   for (size_t i = 0; isEach && i < launches.size(); ++i)
     isEach =
         llvm::StringRef(textOf(replacement[i], candidate)).contains(textOf(launches[i], original));
   if (!isEach)
-    return addSite(launches, replacement.vec());
+    return addPart(site, launches, replacement.vec());
   for (size_t i = 0; i < launches.size(); ++i)
-    addSite({launches[i]}, {replacement[i]});
+    addPart(site, {launches[i]}, {replacement[i]});
 }

@@ -43,8 +43,11 @@ private:
   bool matchParts(const clang::Stmt *before, const clang::Stmt *after);
   bool matchExpressions(const clang::Stmt *before, const clang::Stmt *after);
   bool matchWithoutTrace(const clang::Stmt *before, const clang::Stmt *after);
-  void addSite(Launches launches, std::vector<const clang::Stmt *> replacement);
-  void replace(const Launches &launches, Statements replacement);
+  void addSite(const clang::CUDAKernelCallExpr *launch, const clang::Stmt *replacement);
+  /// A part of sites[*site], or of a new one whose index \p site receives.
+  void addPart(std::optional<size_t> &site, Launches launches,
+               std::vector<const clang::Stmt *> replacement);
+  void replace(std::optional<size_t> &site, const Launches &launches, Statements replacement);
   bool differ(const clang::Stmt *before);
   std::string textOf(const clang::Stmt *statement, const ParsedProgram &program) const;
 

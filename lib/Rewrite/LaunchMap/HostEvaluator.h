@@ -27,11 +27,14 @@ struct HostState {
 class HostEvaluator {
 public:
   /// \p hasAllocationTest: LaunchSites'.
-  HostEvaluator(const ParsedProgram &program, const LaunchSite &site, const RecordedValues &values,
+  HostEvaluator(const ParsedProgram &program, const clang::FunctionDecl *host,
+                const std::set<std::string> &changedNames, const RecordedValues &values,
                 ExprFacts &facts, HostState &state, bool hasAllocationTest);
 
-  /// Runs what stands at the site; false with `whyNot` if that is not certain.
-  bool run();
+  /// Runs \p statements; false with `whyNot` if that is not certain.
+  bool run(llvm::ArrayRef<const clang::Stmt *> statements);
+  /// Whether no operand of the expressions that \p values has gives one of them another value.
+  bool confirmsValues();
 
   std::vector<kbrt::Step> steps; ///< what they ask of the device
   std::string whyNot;
@@ -99,7 +102,8 @@ private:
 
   const ParsedProgram &program;
   const clang::ASTContext &ast;
-  const LaunchSite &site;
+  const clang::FunctionDecl *host;
+  const std::set<std::string> &changedNames; ///< LaunchSite's
   const RecordedValues &values;
   ExprFacts &facts;
   HostState &state;

@@ -20,7 +20,7 @@ bool HostEvaluator::namesOwn(const Expr *expr) {
   for (const DeclRefExpr *reference : ast::findAll<DeclRefExpr>(expr))
     if (const auto *named = dyn_cast<VarDecl>(reference->getDecl()))
       if (frames.back().count(named) || state.statics.count(named) ||
-          site.changedNames.count(named->getNameAsString()))
+          changedNames.count(named->getNameAsString()))
         return true;
   return false;
 }
@@ -86,7 +86,7 @@ HostEvaluator::Result HostEvaluator::variable(const DeclRefExpr *reference) {
     if (const HostValue *known = place(variable))
       return known->index() ? Result(*known) : refuse(reference, "'" + name + "' has no value");
   if (variable && frames.size() == 1 && !isa<ParmVarDecl>(variable) && variable->hasInit() &&
-      facts.isFixed(variable, site.host))
+      facts.isFixed(variable, host))
     return evaluate(variable->getInit());
   return refuse(reference, "the launch does not tell what '" + name + "' is");
 }

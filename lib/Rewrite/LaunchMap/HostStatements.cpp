@@ -9,11 +9,22 @@ using namespace clang;
 /// Nodes that are evaluated at most in the place of one launch.
 constexpr unsigned mostWork = 200000;
 
-HostEvaluator::HostEvaluator(const ParsedProgram &program, const LaunchSite &site,
+HostEvaluator::HostEvaluator(const ParsedProgram &program, const FunctionDecl *host,
+                             const std::set<std::string> &changedNames,
                              const RecordedValues &values, ExprFacts &facts, HostState &state,
                              bool hasAllocationTest)
-    : program(program), ast(program.context()), site(site), values(values), facts(facts),
-      state(state), hasAllocationTest(hasAllocationTest), frames(1) {}
+    : program(program), ast(program.context()), host(host), changedNames(changedNames),
+      values(values), facts(facts), state(state), hasAllocationTest(hasAllocationTest), frames(1) {}
+
+bool HostEvaluator::confirmsValues() {
+  for (const auto &[expr, value] : values.expressions()) {
+    const Result computed = evaluateNew(expr);
+    if (computed && !changesState && !isSame(*computed, value))
+      return false;
+    whyNot.clear(); // what cannot be computed confirms nothing
+  }
+  return true;
+}
 
 std::nullopt_t HostEvaluator::refuse(const Stmt *statement, const llvm::Twine &why) {
   if (!whyNot.empty())
@@ -23,8 +34,8 @@ std::nullopt_t HostEvaluator::refuse(const Stmt *statement, const llvm::Twine &w
   return std::nullopt;
 }
 
-bool HostEvaluator::run() {
-  for (const Stmt *statement : site.replacement) {
+bool HostEvaluator::run(llvm::ArrayRef<const Stmt *> statements) {
+  for (const Stmt *statement : statements) {
     const Flow flow = execute(statement);
     if (flow != Flow::Next && flow != Flow::Stop)
       refuse(statement, "what follows the launch may not run");

@@ -9,9 +9,16 @@ using namespace kbopt::hostmap;
 
 namespace {
 
-/// What the candidate does in the place of launches.
+/// Where recorded launches are those of a site.
+struct Match {
+  const LaunchSite *site;
+  std::vector<RecordedValues> values; ///< of each part
+  std::vector<size_t> ends;           ///< steps of the plan behind the launches of each part
+};
+
+/// What the candidate does in the place of a match.
 struct Mapped {
-  size_t launches = 0; ///< of the original
+  size_t end = 0; ///< step of the original's plan
   std::vector<kbrt::Step> steps;
   HostState state; ///< afterwards
   bool changesState = false;
@@ -23,8 +30,15 @@ bool isSameStep(const kbrt::Step &a, const kbrt::Step &b) {
 }
 
 bool isSameMapping(const Mapped &a, const Mapped &b) {
-  return a.launches == b.launches && !a.changesState && !b.changesState &&
+  return a.end == b.end && !a.changesState && !b.changesState &&
          std::equal(a.steps.begin(), a.steps.end(), b.steps.begin(), b.steps.end(), isSameStep);
+}
+
+/// What a recording has between launches that follow each other: memory of the host enters it when
+/// the first kernel is given it.
+bool isBetweenLaunches(const kbrt::Step &step) {
+  return std::holds_alternative<kbrt::AllocStep>(step) ||
+         std::holds_alternative<kbrt::UploadStep>(step);
 }
 
 } // namespace
@@ -39,73 +53,112 @@ struct LaunchMap::Impl {
   LaunchSites sites;
 
   std::string lineOf(const LaunchSite &site) const {
-    return std::to_string(lineColumn(original, site.launches.front()->getBeginLoc()).line);
+    return std::to_string(
+        lineColumn(original, site.parts.front().launches.front()->getBeginLoc()).line);
   }
 
-  /// The values that the launches of \p plan from \p first on give \p site; nothing if they are not
-  /// of that site.
-  std::optional<RecordedValues> valuesAt(const LaunchSite &site, const kbrt::Plan &plan,
-                                         size_t first) {
+  /// The launches of \p plan from \p at on as those of \p part; \p at moves behind them.
+  std::optional<RecordedValues> matchPart(const LaunchSite &site, const LaunchSite::Part &part,
+                                          const kbrt::Plan &plan, size_t &at) {
     RecordedValues values(facts);
-    if (site.launches.size() > plan.steps.size() - first)
-      return std::nullopt;
-    for (size_t i = 0; i < site.launches.size(); ++i) {
-      const auto *step = std::get_if<kbrt::LaunchStep>(&plan.steps[first + i]);
-      if (!step ||
-          !values.addLaunch(site.launches[i], site.originalHost, *step, original.context()))
+    for (const clang::CUDAKernelCallExpr *launch : part.launches) {
+      const auto *step =
+          at < plan.steps.size() ? std::get_if<kbrt::LaunchStep>(&plan.steps[at]) : nullptr;
+      if (!step || !values.addLaunch(launch, site.originalHost, *step, original.context()))
         return std::nullopt;
+      ++at;
     }
+    HostState nothing{MappedMemory({}), {}, {}};
+    if (!HostEvaluator(original, site.originalHost, {}, values, facts, nothing, false)
+             .confirmsValues())
+      return std::nullopt;
     return values;
   }
 
-  /// For each step of \p plan, and its end, whether all launches from there on are those of some
-  /// sites.
-  std::vector<bool> findBeginnings(const kbrt::Plan &plan) {
-    std::vector<bool> areSites(plan.steps.size() + 1, true);
-    for (size_t at = plan.steps.size(); at-- > 0;)
-      areSites[at] = std::holds_alternative<kbrt::LaunchStep>(plan.steps[at])
-                         ? llvm::any_of(sites.sites,
-                                        [&](const LaunchSite &site) {
-                                          return at + site.launches.size() < areSites.size() &&
-                                                 areSites[at + site.launches.size()] &&
-                                                 valuesAt(site, plan, at);
-                                        })
-                         : areSites[at + 1];
-    return areSites;
+  /// The launches of \p plan from \p at on as those of \p site.
+  std::optional<Match> match(const LaunchSite &site, const kbrt::Plan &plan, size_t at) {
+    Match result{&site, {}, {}};
+    for (const LaunchSite::Part &part : site.parts) {
+      while (!result.ends.empty() && at < plan.steps.size() && isBetweenLaunches(plan.steps[at]))
+        ++at;
+      std::optional<RecordedValues> values = matchPart(site, part, plan, at);
+      if (!values)
+        return std::nullopt;
+      result.values.push_back(std::move(*values));
+      result.ends.push_back(at);
+    }
+    return result;
   }
 
-  /// What takes the place of the launch at \p first and of those that its site has with it.
-  std::optional<Mapped> mapLaunch(const kbrt::Plan &recorded, size_t first,
-                                  const std::vector<bool> &areSites, const HostState &state,
-                                  std::string &whyNot) {
-    std::optional<Mapped> result;
-    const LaunchSite *known = nullptr;
-    for (const LaunchSite &site : sites.sites) {
-      const size_t end = first + site.launches.size();
-      std::optional<RecordedValues> values =
-          end < areSites.size() && areSites[end] ? valuesAt(site, recorded, first) : std::nullopt;
-      if (!values)
+  /// By step of \p plan, the matches of the launch there with which all launches that follow have a
+  /// match as well.
+  std::map<size_t, std::vector<Match>> findMatches(const kbrt::Plan &plan) {
+    std::map<size_t, std::vector<Match>> matches;
+    std::vector<bool> isPossible(plan.steps.size() + 1, true); // from there on
+    for (size_t at = plan.steps.size(); at-- > 0;) {
+      if (!std::holds_alternative<kbrt::LaunchStep>(plan.steps[at])) {
+        isPossible[at] = isPossible[at + 1];
         continue;
-      Mapped mapped{site.launches.size(), {}, state, false};
-      HostEvaluator evaluator(candidate, site, *values, facts, mapped.state,
-                              sites.hasAllocationTest);
-      if (!evaluator.run()) {
+      }
+      std::vector<Match> &here = matches[at];
+      for (const LaunchSite &site : sites.sites)
+        if (std::optional<Match> found = match(site, plan, at);
+            found && isPossible[found->ends.back()])
+          here.push_back(std::move(*found));
+      isPossible[at] = !here.empty();
+    }
+    return matches;
+  }
+
+  /// What takes the place of \p match, which begins at step \p at of \p recorded.
+  std::optional<Mapped> evaluate(const Match &match, const kbrt::Plan &recorded, size_t at,
+                                 const HostState &state, std::string &whyNot) {
+    Mapped mapped{match.ends.back(), {}, state, false};
+    for (size_t i = 0; i < match.ends.size(); ++i) {
+      for (; at < match.ends[i]; ++at) {
+        const kbrt::Step &step = recorded.steps[at];
+        if (const auto *launch = std::get_if<kbrt::LaunchStep>(&step)) {
+          uint64_t &limit = mapped.state.sharedLimits[launch->kernel];
+          limit = std::max(limit, launch->sharedBytes);
+          continue;
+        }
+        mapped.state.memory.perform(step);
+        mapped.steps.push_back(step);
+      }
+      HostEvaluator evaluator(candidate, match.site->host, match.site->changedNames,
+                              match.values[i], facts, mapped.state, sites.hasAllocationTest);
+      if (!evaluator.run(match.site->parts[i].replacement)) {
         whyNot = evaluator.whyNot;
         return std::nullopt;
       }
-      mapped.steps = std::move(evaluator.steps);
-      mapped.changesState = evaluator.changesState;
-      if (result && !isSameMapping(*result, mapped)) {
-        whyNot = "it is not known whether the launch at line " + lineOf(*known) +
-                 " or that at line " + lineOf(site) + " of the original was recorded";
+      for (kbrt::Step &step : evaluator.steps)
+        mapped.steps.push_back(std::move(step));
+      mapped.changesState |= evaluator.changesState;
+    }
+    return mapped;
+  }
+
+  /// The same of all of \p matches, which must agree.
+  std::optional<Mapped> evaluateAll(const std::vector<Match> &matches, const kbrt::Plan &recorded,
+                                    size_t at, const HostState &state, std::string &whyNot) {
+    if (matches.empty()) {
+      whyNot = "no launch in the text is the recorded one of '" +
+               std::get<kbrt::LaunchStep>(recorded.steps[at]).kernel + "'";
+      return std::nullopt;
+    }
+    std::optional<Mapped> result;
+    for (const Match &match : matches) {
+      std::optional<Mapped> mapped = evaluate(match, recorded, at, state, whyNot);
+      if (!mapped)
+        return std::nullopt;
+      if (result && !isSameMapping(*result, *mapped)) {
+        whyNot = "it is not known whether the launch at line " + lineOf(*matches.front().site) +
+                 " or that at line " + lineOf(*match.site) + " of the original was recorded";
         return std::nullopt;
       }
-      known = &site;
-      result = std::move(mapped);
+      if (!result)
+        result = std::move(mapped);
     }
-    if (!result)
-      whyNot = "no launch in the text is the recorded one of '" +
-               std::get<kbrt::LaunchStep>(recorded.steps[first]).kernel + "'";
     return result;
   }
 };
@@ -125,7 +178,7 @@ std::optional<kbrt::Plan> LaunchMap::derivePlan(const kbrt::Plan &recorded, std:
   plan.streams = recorded.streams;
   plan.outcome = recorded.outcome;
   HostState state{MappedMemory(recorded), {}, {}};
-  const std::vector<bool> areSites = impl->findBeginnings(recorded);
+  const std::map<size_t, std::vector<Match>> matches = impl->findMatches(recorded);
   for (size_t at = 0; at < recorded.steps.size();) {
     const kbrt::Step &step = recorded.steps[at];
     if (const auto *error = std::get_if<kbrt::ErrorStep>(&step);
@@ -133,22 +186,19 @@ std::optional<kbrt::Plan> LaunchMap::derivePlan(const kbrt::Plan &recorded, std:
       whyNot = "a launch of the original fails";
       return std::nullopt;
     }
-    const auto *launch = std::get_if<kbrt::LaunchStep>(&step);
-    if (!launch) {
+    if (!std::holds_alternative<kbrt::LaunchStep>(step)) {
       state.memory.perform(step);
       plan.steps.push_back(step);
       ++at;
       continue;
     }
-    uint64_t &sharedLimit = state.sharedLimits[launch->kernel];
-    sharedLimit = std::max(sharedLimit, launch->sharedBytes);
-    std::optional<Mapped> mapped = impl->mapLaunch(recorded, at, areSites, state, whyNot);
+    std::optional<Mapped> mapped = impl->evaluateAll(matches.at(at), recorded, at, state, whyNot);
     if (!mapped)
       return std::nullopt;
     for (kbrt::Step &each : mapped->steps)
       plan.steps.push_back(std::move(each));
     state = std::move(mapped->state);
-    at += mapped->launches;
+    at = mapped->end;
   }
   plan.buffers = std::move(state.memory.buffers);
   renumberBuffers(plan);

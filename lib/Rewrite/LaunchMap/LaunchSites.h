@@ -17,8 +17,11 @@ namespace kbopt::hostmap {
 /// Launches of the original that follow each other, and what the candidate has in their place.
 struct LaunchSite {
   const clang::FunctionDecl *originalHost, *host; ///< around it in the original and the candidate
-  std::vector<const clang::CUDAKernelCallExpr *> launches;
-  std::vector<const clang::Stmt *> replacement;
+  struct Part {
+    std::vector<const clang::CUDAKernelCallExpr *> launches;
+    std::vector<const clang::Stmt *> replacement; ///< of all of them
+  };
+  std::vector<Part> parts;
   /// Variables of the function whose declarations are not alike: in the candidate they have other
   /// values than in the original.
   std::set<std::string> changedNames = {};

@@ -198,6 +198,8 @@ bool RecordedValues::bind(const Expr *expr, HostValue value, const ASTContext &a
     auto [known, isNew] = values.try_emplace(facts.key(expr, ast), value);
     if (!isNew && !isSame(known->second, value))
       return false;
+    if (isa<BinaryOperator, CastExpr, ConditionalOperator, CallExpr>(expr))
+      composed.push_back({expr, value});
     if (const Expr *inner = passedOn(expr)) {
       expr = inner;
     } else if (const auto *cast = dyn_cast<CastExpr>(expr)) {

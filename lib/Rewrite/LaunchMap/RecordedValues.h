@@ -47,6 +47,8 @@ public:
                  const kbrt::LaunchStep &step, const clang::ASTContext &ast);
   /// The value of \p expr, of the candidate; null if no launch gives it.
   const HostValue *find(const clang::Expr *expr, const clang::ASTContext &ast) const;
+  /// The expressions of the original that consist of others, with their values.
+  llvm::ArrayRef<std::pair<const clang::Expr *, HostValue>> expressions() const { return composed; }
   /// What the null stream is in the plan.
   uint32_t nullStream() const { return noStream; }
 
@@ -57,6 +59,7 @@ private:
 
   ExprFacts &facts;
   llvm::StringMap<HostValue> values;
+  std::vector<std::pair<const clang::Expr *, HostValue>> composed;
   const clang::FunctionDecl *host = nullptr; ///< around the launch that is added
   uint32_t noStream = 0;
 };
