@@ -68,11 +68,15 @@ bool HostBodies::matchBodies() {
   return true;
 }
 
-bool HostBodies::namesChanged(const Stmt *statement) const {
-  return !changedNames.empty() &&
-         llvm::any_of(ast::findAll<DeclRefExpr>(statement), [&](const DeclRefExpr *reference) {
-           return changedNames.count(reference->getDecl()->getNameAsString()) > 0;
-         });
+bool hostmap::namesAny(llvm::StringRef text, const std::set<std::string> &names) {
+  auto isWord = [](char c) { return llvm::isAlnum(c) || c == '_'; };
+  while (!names.empty() && !text.empty()) {
+    const llvm::StringRef word = text.take_while(isWord);
+    if (names.count(word.str()))
+      return true;
+    text = text.drop_front(word.size()).drop_until(isWord);
+  }
+  return false;
 }
 
 void HostBodies::addSite(const CUDAKernelCallExpr *launch, const Stmt *replacement) {
@@ -96,7 +100,8 @@ bool HostBodies::match(const Stmt *before, const Stmt *after) {
     return true;
   }
   if (!hasLaunch(before))
-    return (textOf(before, original) == textOf(after, candidate) && !namesChanged(before)) ||
+    return (textOf(before, original) == textOf(after, candidate) &&
+            !namesAny(textOf(before, original), changedNames)) ||
            differ(before);
   if (before->getStmtClass() != after->getStmtClass())
     return differ(before);
@@ -175,7 +180,7 @@ bool HostBodies::matchParts(const Stmt *before, const Stmt *after) {
 bool HostBodies::matchExpressions(const Stmt *before, const Stmt *after) {
   const Launches launches = launchesIn(before), others = launchesIn(after);
   if (launches.size() != others.size() || textOf(before, original) != textOf(after, candidate) ||
-      namesChanged(before))
+      namesAny(textOf(before, original), changedNames))
     return differ(before);
   for (auto [launch, other] : llvm::zip_equal(launches, others))
     addSite(launch, other);
@@ -213,18 +218,24 @@ void HostBodies::dropChangedDeclarations(std::vector<const Stmt *> &before,
   const auto texts = fixedTexts(before, original, originalHost),
              others = fixedTexts(after, candidate, host);
   auto drop = [&](std::vector<const Stmt *> &list, const auto &own, const auto &other) {
+    const size_t count = list.size();
     llvm::erase_if(list, [&](const Stmt *each) {
       auto found = own.find(each);
       if (found == own.end() ||
-          llvm::any_of(other, [&](const auto &its) { return its.second == found->second; }))
+          (!namesAny(found->second, changedNames) &&
+           llvm::any_of(other, [&](const auto &its) { return its.second == found->second; })))
         return false;
       for (const Decl *declaration : cast<DeclStmt>(each)->decls())
         changedNames.insert(cast<VarDecl>(declaration)->getNameAsString());
       return true;
     });
+    return list.size() != count;
   };
-  drop(before, texts, others);
-  drop(after, others, texts);
+  // Those that are computed from changed ones change with them.
+  for (bool isChanged = true; isChanged;) {
+    isChanged = drop(before, texts, others);
+    isChanged |= drop(after, others, texts);
+  }
 }
 
 /// Whether a launch in front of \p statement may as well stand behind it: it changes no variable

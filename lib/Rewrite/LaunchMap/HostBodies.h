@@ -14,14 +14,18 @@ namespace kbopt::hostmap {
 /// Whether a launch stands in \p statement, which may be null.
 bool hasLaunch(const clang::Stmt *statement);
 
+/// Whether one of \p names is a word of \p text.
+bool namesAny(llvm::StringRef text, const std::set<std::string> &names);
+
 class HostBodies {
 public:
-  /// \p originalHost and \p host are the function in \p original and \p candidate.
+  /// \p originalHost and \p host are the function in \p original and \p candidate, which do not
+  /// agree on the constants \p changedNames.
   HostBodies(const ParsedProgram &original, const ParsedProgram &candidate,
              const clang::FunctionDecl *originalHost, const clang::FunctionDecl *host,
-             ExprFacts &facts)
+             ExprFacts &facts, std::set<std::string> changedNames)
       : original(original), candidate(candidate), originalHost(originalHost), host(host),
-        facts(facts) {}
+        facts(facts), changedNames(std::move(changedNames)) {}
 
   /// Finds the sites; false if the bodies differ in more than launches and declarations of
   /// variables that only launches use.
@@ -39,7 +43,6 @@ private:
   bool matchLists(Statements before, Statements after);
   void dropChangedDeclarations(std::vector<const clang::Stmt *> &before,
                                std::vector<const clang::Stmt *> &after);
-  bool namesChanged(const clang::Stmt *statement) const;
   bool matchParts(const clang::Stmt *before, const clang::Stmt *after);
   bool matchExpressions(const clang::Stmt *before, const clang::Stmt *after);
   bool matchWithoutTrace(const clang::Stmt *before, const clang::Stmt *after);

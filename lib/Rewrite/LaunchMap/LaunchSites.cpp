@@ -51,8 +51,7 @@ public:
   std::map<std::string, const FunctionDecl *> functions;
 };
 
-/// The texts of declarations of the main file that are no functions and may matter to the host, and
-/// those among them that a candidate may not add.
+/// The texts of declarations of the main file that are no functions and may matter to the host.
 struct OtherDeclarations {
   explicit OtherDeclarations(const ParsedProgram &program) : program(program) {
     for (const Decl *declaration : program.declarations())
@@ -72,11 +71,12 @@ struct OtherDeclarations {
     std::string text;
     llvm::raw_string_ostream os(text);
     declaration->print(os, program.context().getPrintingPolicy());
-    if (const auto *variable = dyn_cast<VarDecl>(declaration);
-        variable && !variable->isConstexpr() &&
-        !(variable->getType().isConstQualified() && variable->getType()->isArithmeticType()))
-      variables.insert(text);
-    texts.insert(std::move(text));
+    const auto *variable = dyn_cast<VarDecl>(declaration);
+    if (variable && !variable->getType()->isDependentType() && variable->hasInit() &&
+        variable->isUsableInConstantExpressions(program.context()))
+      constants.emplace(variable->getNameAsString(), std::move(text));
+    else
+      (variable ? variables : types).insert(std::move(text));
   }
   void addAll(const DeclContext *context) {
     for (const Decl *declaration : context->decls())
@@ -84,25 +84,41 @@ struct OtherDeclarations {
   }
 
   const ParsedProgram &program;
-  std::multiset<std::string> texts;
-  std::set<std::string> variables;
+  std::multimap<std::string, std::string> constants; ///< by name
+  std::multiset<std::string> variables, types;
 };
+
+/// Constants that the candidate does not have as the original has them, and those that are computed
+/// from them.
+std::set<std::string> changedConstants(const OtherDeclarations &before,
+                                       const OtherDeclarations &after) {
+  std::set<std::string> names;
+  for (size_t count = ~size_t(0); names.size() != count;) {
+    count = names.size();
+    for (const auto &[name, text] : before.constants)
+      if (namesAny(text, names) ||
+          llvm::none_of(after.constants, [&](const auto &other) { return other.second == text; }))
+        names.insert(name);
+  }
+  return names;
+}
 
 /// Why the declarations that are no functions do not tell that the hosts are alike; empty if they
 /// do.
-std::string differenceOfDeclarations(const ParsedProgram &original,
-                                     const ParsedProgram &candidate) {
+std::string differenceOfDeclarations(const OtherDeclarations &before,
+                                     const OtherDeclarations &after,
+                                     const std::set<std::string> &changed) {
   auto firstLine = [](StringRef text) { return text.take_until([](char c) { return c == '\n'; }); };
-  const OtherDeclarations before(original);
-  OtherDeclarations after(candidate);
-  for (const std::string &text : before.texts) {
-    auto found = after.texts.find(text);
-    if (found == after.texts.end())
-      return ("'" + firstLine(text) + "' of the original is not in the candidate").str();
-    after.texts.erase(found);
-  }
-  for (const std::string &text : after.texts)
-    if (after.variables.count(text))
+  for (auto [all, others] :
+       {std::pair(&before.variables, &after.variables), std::pair(&before.types, &after.types)})
+    for (const std::string &text : *all) {
+      if (!others->count(text))
+        return ("'" + firstLine(text) + "' of the original is not in the candidate").str();
+      if (namesAny(text, changed))
+        return ("'" + firstLine(text) + "' has another size in the candidate").str();
+    }
+  for (const std::string &text : after.variables)
+    if (!before.variables.count(text))
       return ("the candidate adds the variable '" + firstLine(text) + "'").str();
   return "";
 }
@@ -126,7 +142,9 @@ LaunchSites hostmap::findLaunchSites(const ParsedProgram &original, const Parsed
                         " launches by cudaLaunchKernel";
       return result;
     }
-  result.obstacle = differenceOfDeclarations(original, candidate);
+  const OtherDeclarations declarations(original), others(candidate);
+  const std::set<std::string> changed = changedConstants(declarations, others);
+  result.obstacle = differenceOfDeclarations(declarations, others, changed);
   if (!result.obstacle.empty())
     return result;
   const HostFunctions before(original), after(candidate);
@@ -140,7 +158,7 @@ LaunchSites hostmap::findLaunchSites(const ParsedProgram &original, const Parsed
           "'" + function->getNameAsString() + "' of the original is not in the candidate";
       return result;
     }
-    HostBodies bodies(original, candidate, function, found->second, facts);
+    HostBodies bodies(original, candidate, function, found->second, facts, changed);
     if (!bodies.matchBodies()) {
       result.obstacle = "'" + function->getNameAsString() + "' differs in more than launches" +
                         bodies.whereText();
