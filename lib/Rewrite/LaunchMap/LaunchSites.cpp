@@ -20,6 +20,15 @@ bool isInMainFile(const ParsedProgram &program, const Decl *declaration) {
   return lineColumn(program, declaration->getLocation()).line != 0;
 }
 
+/// Whether \p declaration is a variable that the user has put on the device. Clang itself puts
+/// constants there as well.
+bool isOnlyOnDevice(const Decl *declaration) {
+  return llvm::any_of(declaration->attrs(), [](const Attr *each) {
+    return isa<CUDADeviceAttr, CUDAConstantAttr, CUDASharedAttr, HIPManagedAttr>(each) &&
+           !each->isImplicit();
+  });
+}
+
 /// Functions of the host by mangled name: those of the main file, and all that launch.
 class HostFunctions : public DynamicRecursiveASTVisitor {
 public:
@@ -65,8 +74,7 @@ struct OtherDeclarations {
     if (const auto *block = dyn_cast<LinkageSpecDecl>(declaration))
       return addAll(block);
     if (isa<FunctionDecl, FunctionTemplateDecl, EmptyDecl>(declaration) ||
-        declaration->isImplicit() || declaration->hasAttr<CUDADeviceAttr>() ||
-        declaration->hasAttr<CUDAConstantAttr>() || declaration->hasAttr<CUDASharedAttr>())
+        declaration->isImplicit() || isOnlyOnDevice(declaration))
       return;
     std::string text;
     llvm::raw_string_ostream os(text);

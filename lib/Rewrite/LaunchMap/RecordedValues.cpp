@@ -20,6 +20,10 @@ StringRef ExprFacts::key(const Expr *expr, const ASTContext &ast) {
     const Expr *written = ast::strip(expr);
     while (const Expr *inner = passedOn(written))
       written = ast::strip(inner);
+    // What is converted by a cast of its own is what an argument converts without one.
+    if (const auto *cast = dyn_cast<ExplicitCastExpr>(expr->IgnoreParens()))
+      if (const Expr *operand = ast::strip(cast->getSubExpr()); !isa<ExplicitCastExpr>(operand))
+        written = operand;
     written->printPretty(os, nullptr, ast.getPrintingPolicy());
     os << " : "
        << expr->getType().getCanonicalType().getUnqualifiedType().getAsString(

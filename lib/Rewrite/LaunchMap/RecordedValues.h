@@ -18,7 +18,7 @@ namespace kbopt::hostmap {
 /// What does not depend on a launch, computed once for each expression.
 class ExprFacts {
 public:
-  /// The text of \p expr without casts that the compiler added, and its type.
+  /// The text of \p expr without the cast that makes its type, and that type.
   llvm::StringRef key(const clang::Expr *expr, const clang::ASTContext &ast);
   /// The value of a constant expression; monostate if it is none.
   const HostValue &constant(const clang::Expr *expr, const clang::ASTContext &ast);
