@@ -76,24 +76,32 @@ HostEvaluator::Result HostEvaluator::extremum(const CallExpr *expr, bool isMax) 
       asInteger((*a < *b) == isMax ? *b : *a, expr->getType().getNonReferenceType(), ast));
 }
 
-HostEvaluator::Result HostEvaluator::callFunction(const CallExpr *expr,
-                                                  const FunctionDecl *function) {
+std::optional<HostEvaluator::Frame> HostEvaluator::frameOf(const Expr *expr,
+                                                           const FunctionDecl *function,
+                                                           llvm::ArrayRef<const Expr *> arguments) {
   constexpr size_t deepest = 16;
   if (frames.size() > deepest || function->isVariadic() ||
-      expr->getNumArgs() != function->getNumParams())
+      arguments.size() != function->getNumParams())
     return refuse(expr, "the call of '" + function->getNameAsString() + "' is not followed");
   Frame frame;
-  for (unsigned i = 0; i < expr->getNumArgs(); ++i) {
-    const ParmVarDecl *parameter = function->getParamDecl(i);
+  for (auto [parameter, argument] : llvm::zip_equal(function->parameters(), arguments)) {
     QualType type = parameter->getType();
     if (type->isReferenceType() && !type.getNonReferenceType().isConstQualified())
       return refuse(expr, "'" + function->getNameAsString() + "' may change its argument");
-    Result value = evaluate(expr->getArg(i));
+    Result value = evaluate(argument);
     if (!value)
       return std::nullopt;
-    frame[parameter] = std::move(*value);
+    frame.variables[parameter] = std::move(*value);
   }
-  frames.push_back(std::move(frame));
+  return frame;
+}
+
+HostEvaluator::Result HostEvaluator::callFunction(const CallExpr *expr,
+                                                  const FunctionDecl *function) {
+  std::optional<Frame> frame = frameOf(expr, function, {expr->getArgs(), expr->getNumArgs()});
+  if (!frame)
+    return std::nullopt;
+  frames.push_back(std::move(*frame));
   const Flow flow = execute(function->getBody());
   frames.pop_back();
   if (flow == Flow::Stop)

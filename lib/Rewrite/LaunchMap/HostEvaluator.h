@@ -42,7 +42,10 @@ public:
   bool changesState = false;
 
 private:
-  using Frame = std::map<const clang::VarDecl *, HostValue>;
+  struct Frame {
+    std::map<const clang::VarDecl *, HostValue> variables;
+    std::map<const clang::FieldDecl *, HostValue> object; ///< what `this` points to
+  };
   using Result = std::optional<HostValue>;
   enum class Flow { Next, Break, Continue, Return, Stop };
 
@@ -70,6 +73,7 @@ private:
                            clang::QualType type);
   Result assign(const clang::BinaryOperator *expr);
   Result construct(const clang::CXXConstructExpr *expr);
+  Result constructRecord(const clang::CXXConstructExpr *expr);
   Result member(const clang::MemberExpr *expr);
   std::optional<bool> truth(const clang::Expr *expr);
   std::optional<uint64_t> natural(const clang::Expr *expr);
@@ -78,12 +82,17 @@ private:
   std::optional<uint32_t> stream(const clang::Expr *expr);
   /// The place of a variable that may be written; null if it is none of the statements'.
   HostValue *place(const clang::VarDecl *variable);
+  /// The same of a variable or a member of the object that is constructed.
+  HostValue *place(const clang::Expr *expr);
   bool namesOwn(const clang::Expr *expr);
 
   // Calls.
   Result call(const clang::CallExpr *expr);
   Result callApi(const clang::CallExpr *expr, llvm::StringRef name, bool &isKnown);
   Result callFunction(const clang::CallExpr *expr, const clang::FunctionDecl *function);
+  /// The frame of a call of \p function with \p arguments.
+  std::optional<Frame> frameOf(const clang::Expr *expr, const clang::FunctionDecl *function,
+                               llvm::ArrayRef<const clang::Expr *> arguments);
   Result allocate(const clang::CallExpr *expr);
   Result release(const clang::CallExpr *expr);
   Result fill(const clang::CallExpr *expr, const clang::Expr *onStream);

@@ -19,7 +19,7 @@ static std::string printed(const Expr *expr, const ASTContext &ast) {
 bool HostEvaluator::namesOwn(const Expr *expr) {
   for (const DeclRefExpr *reference : ast::findAll<DeclRefExpr>(expr))
     if (const auto *named = dyn_cast<VarDecl>(reference->getDecl()))
-      if (frames.back().count(named) || state.statics.count(named) ||
+      if (frames.back().variables.count(named) || state.statics.count(named) ||
           changedNames.count(named->getNameAsString()))
         return true;
   return false;
@@ -64,17 +64,30 @@ HostEvaluator::Result HostEvaluator::evaluateNew(const Expr *expr) {
     return member(each);
   if (const auto *each = dyn_cast<CXXDefaultArgExpr>(expr))
     return evaluate(each->getExpr());
+  if (const auto *each = dyn_cast<CXXDefaultInitExpr>(expr))
+    return evaluate(each->getExpr());
   if (isa<CXXNullPtrLiteralExpr, GNUNullExpr>(expr))
     return Address{};
   return refuse(expr, "the launch does not tell what '" + printed(expr, ast) + "' is");
 }
 
 HostValue *HostEvaluator::place(const VarDecl *variable) {
-  auto own = frames.back().find(variable);
-  if (own != frames.back().end())
+  auto own = frames.back().variables.find(variable);
+  if (own != frames.back().variables.end())
     return &own->second;
   auto known = state.statics.find(variable);
   return known == state.statics.end() ? nullptr : &known->second;
+}
+
+HostValue *HostEvaluator::place(const Expr *expr) {
+  if (const VarDecl *variable = ast::variableOf(expr)) {
+    changesState |= variable->isStaticLocal(); // whoever asks writes
+    return place(variable);
+  }
+  const auto *member = dyn_cast<MemberExpr>(ast::strip(expr));
+  const auto *field = member ? dyn_cast<FieldDecl>(member->getMemberDecl()) : nullptr;
+  return field && isa<CXXThisExpr>(ast::strip(member->getBase())) ? &frames.back().object[field]
+                                                                  : nullptr;
 }
 
 HostEvaluator::Result HostEvaluator::variable(const DeclRefExpr *reference) {
@@ -187,12 +200,10 @@ HostEvaluator::Result HostEvaluator::unary(const UnaryOperator *expr) {
   if (expr->getOpcode() == UO_AddrOf)
     return addressOf(operand);
   if (expr->isIncrementDecrementOp()) {
-    const VarDecl *variable = ast::variableOf(operand);
-    HostValue *target = variable ? place(variable) : nullptr;
+    HostValue *target = place(operand);
     if (!target || !target->index())
       return refuse(expr,
                     "'" + printed(operand, ast) + "' is not a variable of the new statements");
-    changesState |= variable->isStaticLocal();
     const HostValue before = *target;
     QualType type = operand->getType();
     Result after =
@@ -386,13 +397,11 @@ HostEvaluator::Result HostEvaluator::pointerArithmetic(const Expr *place, Binary
 }
 
 HostEvaluator::Result HostEvaluator::assign(const BinaryOperator *expr) {
-  const VarDecl *variable = ast::variableOf(expr->getLHS());
-  if (!variable || !place(variable))
+  if (!place(expr->getLHS()))
     return refuse(expr,
                   "'" + printed(expr->getLHS(), ast) + "' is not a variable of the new statements");
   Result value = evaluate(expr->getRHS());
-  HostValue *target = place(variable);
-  changesState |= variable->isStaticLocal();
+  HostValue *target = place(expr->getLHS());
   if (const auto *compound = dyn_cast<CompoundAssignOperator>(expr); compound && value) {
     QualType type = compound->getComputationLHSType(), own = expr->getLHS()->getType();
     const auto *before = std::get_if<APSInt>(target);
@@ -413,7 +422,7 @@ HostEvaluator::Result HostEvaluator::assign(const BinaryOperator *expr) {
 
 HostEvaluator::Result HostEvaluator::construct(const CXXConstructExpr *expr) {
   if (!isDim3(expr->getType()))
-    return refuse(expr, "the launch does not tell what '" + printed(expr, ast) + "' is");
+    return constructRecord(expr);
   kbrt::Dim3 value;
   uint32_t *components[] = {&value.x, &value.y, &value.z};
   for (unsigned i = 0; i < expr->getNumArgs(); ++i) {
@@ -426,8 +435,52 @@ HostEvaluator::Result HostEvaluator::construct(const CXXConstructExpr *expr) {
   return value;
 }
 
+/// A record of numbers without gaps, whose constructor the program defines: a divisor that the host
+/// prepares.
+HostEvaluator::Result HostEvaluator::constructRecord(const CXXConstructExpr *expr) {
+  const FunctionDecl *definition = nullptr;
+  const CXXRecordDecl *record = expr->getConstructor()->getParent();
+  const std::string name = record->getNameAsString();
+  if (!expr->getConstructor()->hasBody(definition) || record->getNumBases() || record->isUnion() ||
+      record->isDynamicClass() || program.sources().isInSystemHeader(definition->getLocation()))
+    return refuse(expr, "the launch does not tell what '" + name + "' is");
+  const auto *constructor = cast<CXXConstructorDecl>(definition);
+  std::optional<Frame> frame = frameOf(expr, constructor, {expr->getArgs(), expr->getNumArgs()});
+  if (!frame)
+    return std::nullopt;
+  frames.push_back(std::move(*frame));
+  bool isComplete = true;
+  for (const CXXCtorInitializer *each : constructor->inits()) {
+    Result value = each->isMemberInitializer() ? evaluate(each->getInit()) : std::nullopt;
+    isComplete &= value.has_value();
+    if (value)
+      frames.back().object[each->getMember()] = std::move(*value);
+  }
+  const Flow flow = isComplete ? execute(constructor->getBody()) : Flow::Stop;
+  const std::map<const FieldDecl *, HostValue> object = std::move(frames.back().object);
+  frames.pop_back();
+  if (flow != Flow::Next && flow != Flow::Return)
+    return refuse(expr, "how '" + name + "' is made is not followed");
+  Bytes result;
+  for (const FieldDecl *field : record->fields()) {
+    auto value = object.find(field);
+    auto bytes = value == object.end() || field->isBitField()
+                     ? std::nullopt
+                     : bytesOf(value->second, field->getType(), ast);
+    if (!bytes || ast.getFieldOffset(field) != 8 * result.bytes.size())
+      return refuse(expr, "a '" + name + "' has members or gaps whose bytes are not known");
+    llvm::append_range(result.bytes, *bytes);
+  }
+  if (result.bytes.size() != size_t(ast.getTypeSizeInChars(expr->getType()).getQuantity()))
+    return refuse(expr, "a '" + name + "' has gaps whose bytes are not known");
+  return result;
+}
+
 HostEvaluator::Result HostEvaluator::member(const MemberExpr *expr) {
   const auto *field = dyn_cast<FieldDecl>(expr->getMemberDecl());
+  if (field && isa<CXXThisExpr>(ast::strip(expr->getBase())))
+    if (const HostValue &known = frames.back().object[field]; known.index())
+      return known;
   if (!field || expr->isArrow() || field->isBitField())
     return refuse(expr, "the launch does not tell what '" + printed(expr, ast) + "' is");
   Result base = evaluate(expr->getBase());

@@ -157,6 +157,6 @@ bool HostEvaluator::declare(const VarDecl *variable) {
     else if (type->isIntegralOrEnumerationType())
       value = integerOf(0, type, ast);
   }
-  (isStatic ? state.statics : frames.back())[variable] = std::move(value);
+  (isStatic ? state.statics : frames.back().variables)[variable] = std::move(value);
   return true;
 }
