@@ -81,7 +81,7 @@ llvm::Expected<ExitStatus> kbopt::emitLaunchMap(Context &context) {
     LaunchMap map(**original, **parsed);
     MapComparison result;
     for (const TestCase &test : session.cases->cases())
-      if (!test.variesRecorded && result.difference.empty() && result.why.empty())
+      if (!test.variesRecorded && !test.asksMore && result.difference.empty() && result.why.empty())
         if (llvm::Error error = compareCase(session, map, *candidate, test, result))
           return std::move(error);
     isEqual &= result.difference.empty();

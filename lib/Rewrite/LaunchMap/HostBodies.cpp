@@ -63,8 +63,13 @@ bool HostBodies::differ(const Stmt *before) {
 bool HostBodies::matchBodies() {
   if (!match(originalHost->getBody(), host->getBody()))
     return false;
-  for (LaunchSite &site : sites)
+  for (LaunchSite &site : sites) {
     site.changedNames = changedNames;
+    for (LaunchSite::Part &part : site.parts)
+      part.isChanged =
+          part.launches.size() != 1 || part.replacement.size() != 1 ||
+          textOf(part.launches.front(), original) != textOf(part.replacement.front(), candidate);
+  }
   return true;
 }
 

@@ -146,6 +146,12 @@ HostEvaluator::Result HostEvaluator::release(const CallExpr *expr) {
   const std::optional<uint32_t> buffer = state.memory.startingAt(*pointer);
   if (!buffer)
     return refuse(expr, "what is freed is no allocation");
+  // The host then sees what kernels have written to memory that it shares.
+  const bool waits = expr->getNumArgs() == 1;
+  if (waits && llvm::any_of(state.memory.buffers, [](const kbrt::Buffer &each) {
+        return each.kind == kbrt::BufferKind::Managed || each.kind == kbrt::BufferKind::Pinned;
+      }))
+    return refuse(expr, "freeing waits for kernels that share memory with the host");
   add(kbrt::FreeStep{*buffer});
   return success(expr);
 }

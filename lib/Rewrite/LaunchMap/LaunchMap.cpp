@@ -3,18 +3,48 @@
 #include "HostEvaluator.h"
 #include "LaunchSites.h"
 #include "kb-opt/Source/ProgramFacts.h"
+#include "llvm/ADT/Hashing.h"
+#include <unordered_map>
 
 using namespace kbopt;
 using namespace kbopt::hostmap;
 
 namespace {
 
+/// Names a site and the recorded launches that are taken for its own, with the number of steps in
+/// front of each part; equal launches have one number.
+using MatchKey = std::vector<size_t>;
+
 /// Where recorded launches are those of a site.
 struct Match {
   const LaunchSite *site;
-  std::vector<RecordedValues> values; ///< of each part
-  std::vector<size_t> ends;           ///< steps of the plan behind the launches of each part
+  MatchKey key;
+  std::vector<size_t> ends; ///< steps of the plan behind the launches of each part
+  std::shared_ptr<const std::vector<RecordedValues>> values; ///< of each part
 };
+
+/// By step of \p plan, the first launch that is equal to the one there.
+std::vector<size_t> numberLaunches(const kbrt::Plan &plan) {
+  std::unordered_multimap<size_t, size_t> known; // by hash
+  std::vector<size_t> numbers(plan.steps.size());
+  for (size_t at = 0; at < plan.steps.size(); ++at) {
+    const auto *launch = std::get_if<kbrt::LaunchStep>(&plan.steps[at]);
+    if (!launch)
+      continue;
+    llvm::hash_code hash = llvm::hash_combine(launch->kernel, launch->grid.x, launch->block.x);
+    for (const kbrt::Argument &argument : launch->arguments)
+      hash = llvm::hash_combine(
+          hash, llvm::hash_combine_range(argument.bytes.begin(), argument.bytes.end()));
+    auto [first, last] = known.equal_range(hash);
+    auto same = std::find_if(first, last, [&](const auto &each) {
+      return std::get<kbrt::LaunchStep>(plan.steps[each.second]) == *launch;
+    });
+    numbers[at] = same == last ? at : same->second;
+    if (same == last)
+      known.emplace(hash, at);
+  }
+  return numbers;
+}
 
 /// What the candidate does in the place of a match.
 struct Mapped {
@@ -51,63 +81,86 @@ struct LaunchMap::Impl {
   const ParsedProgram &original, &candidate;
   ExprFacts facts;
   LaunchSites sites;
+  /// Of the plan that is derived: the values of matches, null for those that are none.
+  std::map<MatchKey, std::shared_ptr<const std::vector<RecordedValues>>> matches;
 
   std::string lineOf(const LaunchSite &site) const {
     return std::to_string(
         lineColumn(original, site.parts.front().launches.front()->getBeginLoc()).line);
   }
 
-  /// The launches of \p plan from \p at on as those of \p part; \p at moves behind them.
-  std::optional<RecordedValues> matchPart(const LaunchSite &site, const LaunchSite::Part &part,
-                                          const kbrt::Plan &plan, size_t &at) {
+  /// The values that \p steps, launches of \p plan, give the launches of \p part.
+  std::optional<RecordedValues> valuesAt(const LaunchSite &site, const LaunchSite::Part &part,
+                                         const kbrt::Plan &plan, llvm::ArrayRef<size_t> steps) {
     RecordedValues values(facts);
-    for (const clang::CUDAKernelCallExpr *launch : part.launches) {
-      const auto *step =
-          at < plan.steps.size() ? std::get_if<kbrt::LaunchStep>(&plan.steps[at]) : nullptr;
-      if (!step || !values.addLaunch(launch, site.originalHost, *step, original.context()))
+    for (auto [launch, step] : llvm::zip_equal(part.launches, steps))
+      if (!values.addLaunch(launch, site.originalHost, std::get<kbrt::LaunchStep>(plan.steps[step]),
+                            original.context()))
         return std::nullopt;
-      ++at;
-    }
     HostState nothing{MappedMemory({}), {}, {}};
-    if (!HostEvaluator(original, site.originalHost, {}, values, facts, nothing, false)
-             .confirmsValues())
-      return std::nullopt;
-    return values;
+    const std::set<std::string> none;
+    HostEvaluator evaluator(original, site.originalHost, none, values, facts, nothing, false);
+    return evaluator.confirmsValues() ? std::optional(std::move(values)) : std::nullopt;
   }
 
   /// The launches of \p plan from \p at on as those of \p site.
-  std::optional<Match> match(const LaunchSite &site, const kbrt::Plan &plan, size_t at) {
-    Match result{&site, {}, {}};
+  std::optional<Match> match(const LaunchSite &site, const kbrt::Plan &plan,
+                             llvm::ArrayRef<size_t> numbers, size_t at) {
+    Match result{&site, {static_cast<size_t>(&site - sites.sites.data())}, {}, nullptr};
+    std::vector<size_t> steps; // of the launches
     for (const LaunchSite::Part &part : site.parts) {
+      const size_t end = at;
       while (!result.ends.empty() && at < plan.steps.size() && isBetweenLaunches(plan.steps[at]))
         ++at;
-      std::optional<RecordedValues> values = matchPart(site, part, plan, at);
-      if (!values)
-        return std::nullopt;
-      result.values.push_back(std::move(*values));
+      result.key.push_back(at - end);
+      for (const clang::CUDAKernelCallExpr *launch : part.launches) {
+        const auto *step =
+            at < plan.steps.size() ? std::get_if<kbrt::LaunchStep>(&plan.steps[at]) : nullptr;
+        const clang::FunctionDecl *kernel = launch->getDirectCallee();
+        if (!step || !kernel || facts.mangledName(kernel) != step->kernel)
+          return std::nullopt;
+        steps.push_back(at);
+        result.key.push_back(numbers[at++]);
+      }
       result.ends.push_back(at);
     }
-    return result;
+    auto [known, isNew] = matches.try_emplace(result.key);
+    if (isNew) {
+      auto values = std::make_shared<std::vector<RecordedValues>>();
+      llvm::ArrayRef<size_t> rest = steps;
+      for (const LaunchSite::Part &part : site.parts) {
+        auto each = valuesAt(site, part, plan, rest.take_front(part.launches.size()));
+        if (!each)
+          return std::nullopt;
+        values->push_back(std::move(*each));
+        rest = rest.drop_front(part.launches.size());
+      }
+      known->second = std::move(values);
+    }
+    result.values = known->second;
+    return result.values ? std::optional(std::move(result)) : std::nullopt;
   }
 
   /// By step of \p plan, the matches of the launch there with which all launches that follow have a
   /// match as well.
   std::map<size_t, std::vector<Match>> findMatches(const kbrt::Plan &plan) {
-    std::map<size_t, std::vector<Match>> matches;
+    matches.clear();
+    const std::vector<size_t> numbers = numberLaunches(plan);
+    std::map<size_t, std::vector<Match>> found;
     std::vector<bool> isPossible(plan.steps.size() + 1, true); // from there on
     for (size_t at = plan.steps.size(); at-- > 0;) {
       if (!std::holds_alternative<kbrt::LaunchStep>(plan.steps[at])) {
         isPossible[at] = isPossible[at + 1];
         continue;
       }
-      std::vector<Match> &here = matches[at];
+      std::vector<Match> &here = found[at];
       for (const LaunchSite &site : sites.sites)
-        if (std::optional<Match> found = match(site, plan, at);
-            found && isPossible[found->ends.back()])
-          here.push_back(std::move(*found));
+        if (std::optional<Match> each = match(site, plan, numbers, at);
+            each && isPossible[each->ends.back()])
+          here.push_back(std::move(*each));
       isPossible[at] = !here.empty();
     }
-    return matches;
+    return found;
   }
 
   /// What takes the place of \p match, which begins at step \p at of \p recorded.
@@ -126,7 +179,7 @@ struct LaunchMap::Impl {
         mapped.steps.push_back(step);
       }
       HostEvaluator evaluator(candidate, match.site->host, match.site->changedNames,
-                              match.values[i], facts, mapped.state, sites.hasAllocationTest);
+                              (*match.values)[i], facts, mapped.state, sites.hasAllocationTest);
       if (!evaluator.run(match.site->parts[i].replacement)) {
         whyNot = evaluator.whyNot;
         return std::nullopt;
@@ -179,6 +232,8 @@ std::optional<kbrt::Plan> LaunchMap::derivePlan(const kbrt::Plan &recorded, std:
   plan.outcome = recorded.outcome;
   HostState state{MappedMemory(recorded), {}, {}};
   const std::map<size_t, std::vector<Match>> matches = impl->findMatches(recorded);
+  // What is launched in the place of equal launches while the same memory is there.
+  std::map<MatchKey, std::vector<kbrt::Step>> known;
   for (size_t at = 0; at < recorded.steps.size();) {
     const kbrt::Step &step = recorded.steps[at];
     if (const auto *error = std::get_if<kbrt::ErrorStep>(&step);
@@ -187,14 +242,30 @@ std::optional<kbrt::Plan> LaunchMap::derivePlan(const kbrt::Plan &recorded, std:
       return std::nullopt;
     }
     if (!std::holds_alternative<kbrt::LaunchStep>(step)) {
+      if (std::holds_alternative<kbrt::AllocStep>(step) ||
+          std::holds_alternative<kbrt::FreeStep>(step))
+        known.clear();
       state.memory.perform(step);
       plan.steps.push_back(step);
       ++at;
       continue;
     }
-    std::optional<Mapped> mapped = impl->evaluateAll(matches.at(at), recorded, at, state, whyNot);
+    const std::vector<Match> &here = matches.at(at);
+    MatchKey key;
+    for (const Match &match : here)
+      llvm::append_range(key, match.key);
+    if (auto same = known.find(key); same != known.end()) {
+      llvm::append_range(plan.steps, same->second);
+      at = here.front().ends.back();
+      continue;
+    }
+    std::optional<Mapped> mapped = impl->evaluateAll(here, recorded, at, state, whyNot);
     if (!mapped)
       return std::nullopt;
+    if (mapped->changesState || llvm::any_of(mapped->steps, isBetweenLaunches))
+      known.clear();
+    else
+      known[key] = mapped->steps;
     for (kbrt::Step &each : mapped->steps)
       plan.steps.push_back(std::move(each));
     state = std::move(mapped->state);

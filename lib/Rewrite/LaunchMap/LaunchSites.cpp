@@ -1,6 +1,8 @@
 //===- LaunchSites.cpp ------------------------------------------------------===//
 #include "LaunchSites.h"
+#include "../Schedule/LaunchText.h"
 #include "HostBodies.h"
+#include "kb-opt/Analysis/Legality.h"
 #include "kb-opt/Rewrite/AllocationTest.h"
 #include "kb-opt/Rewrite/AstTools.h"
 #include "kb-opt/Source/ProgramFacts.h"
@@ -131,6 +133,48 @@ std::string differenceOfDeclarations(const OtherDeclarations &before,
   return "";
 }
 
+/// Whether evaluating \p expr twice, or not at all, may be seen. Accessors of the standard library
+/// do nothing but return a pointer.
+bool hasEffects(const Expr *expr) {
+  if (isRepeatable(expr))
+    return false;
+  for (const Stmt *each : ast::findAll<Stmt>(expr)) {
+    const auto *unary = dyn_cast<UnaryOperator>(each);
+    const auto *binary = dyn_cast<BinaryOperator>(each);
+    const auto *call = dyn_cast<CallExpr>(each);
+    if ((unary && unary->isIncrementDecrementOp()) || (binary && binary->isAssignmentOp()) ||
+        isa<LambdaExpr, CXXNewExpr, StmtExpr>(each))
+      return true;
+    if (!call || isRepeatable(call))
+      continue;
+    const FunctionDecl *callee = call->getDirectCallee();
+    const IdentifierInfo *name = callee ? callee->getIdentifier() : nullptr;
+    const bool isAccess =
+        isa<CXXOperatorCallExpr>(call) && !cast<CXXOperatorCallExpr>(call)->isAssignmentOp();
+    if (!isAccess && !(name && llvm::is_contained({"data", "get", "begin", "raw_pointer_cast"},
+                                                  name->getName())))
+      return true;
+  }
+  return false;
+}
+
+/// Why \p part, which the candidate changes, does not tell what the host does; empty if it does.
+std::string obstacleOf(const ParsedProgram &original, const LaunchSite::Part &part) {
+  for (const CUDAKernelCallExpr *launch : part.launches) {
+    const std::string place =
+        "line " + std::to_string(lineColumn(original, launch->getBeginLoc()).line);
+    std::vector<const Expr *> all(launch->arg_begin(), launch->arg_end());
+    if (launch->getConfig())
+      llvm::append_range(all, launch->getConfig()->arguments());
+    if (llvm::any_of(all, hasEffects))
+      return place + " launches with arguments that have side effects";
+    const FunctionDecl *kernel = launch->getDirectCallee();
+    if (!kernel || isNamedOutsideLaunches(original, kernel))
+      return place + " launches a kernel that may be launched out of sight";
+  }
+  return "";
+}
+
 bool definesAllocationTest(const HostFunctions &host) {
   return llvm::any_of(host.functions, [](const auto &each) {
     const IdentifierInfo *name = each.second->getIdentifier();
@@ -144,10 +188,10 @@ LaunchSites hostmap::findLaunchSites(const ParsedProgram &original, const Parsed
                                      ExprFacts &facts) {
   LaunchSites result;
   for (const LaunchFact &launch : findLaunches(original))
-    if (launch.byApi) {
-      result.obstacle = "line " +
-                        std::to_string(lineColumn(original, launch.call->getBeginLoc()).line) +
-                        " launches by cudaLaunchKernel";
+    if (launch.byApi || !launch.kernel) {
+      result.obstacle =
+          "line " + std::to_string(lineColumn(original, launch.call->getBeginLoc()).line) +
+          (launch.byApi ? " launches by cudaLaunchKernel" : " launches a kernel that is not named");
       return result;
     }
   const OtherDeclarations declarations(original), others(candidate);
@@ -174,5 +218,9 @@ LaunchSites hostmap::findLaunchSites(const ParsedProgram &original, const Parsed
     }
     llvm::append_range(result.sites, bodies.sites);
   }
+  for (const LaunchSite &site : result.sites)
+    for (const LaunchSite::Part &part : site.parts)
+      if (part.isChanged && result.obstacle.empty())
+        result.obstacle = obstacleOf(original, part);
   return result;
 }

@@ -20,6 +20,7 @@ struct LaunchSite {
   struct Part {
     std::vector<const clang::CUDAKernelCallExpr *> launches;
     std::vector<const clang::Stmt *> replacement; ///< of all of them
+    bool isChanged = false; ///< the replacement is not the launch as it is written in the original
   };
   std::vector<Part> parts;
   /// Variables of the function whose declarations are not alike: in the candidate they have other

@@ -160,6 +160,49 @@ TEST(LaunchMap, KeepsWorkspacesBetweenLaunches) {
                  "_Z4partPfPKfi<1,64>(b2+0, b1+0, 100)"));
 }
 
+TEST(LaunchMap, FollowsLongPlans) {
+  Plan plan = planOfK();
+  for (int i = 0; i < 20000; ++i) {
+    LaunchStep launch = launchOfK(plan);
+    launch.arguments[2] = number(100 + i % 50);
+    plan.steps.insert(plan.steps.end() - 1, launch);
+  }
+  auto original = parse((kernels + "void run(float *y, const float *x, int n) {\n"
+                                   "k<<<1, 256>>>(y, x, n); }")
+                            .str());
+  auto candidate = parse((kernels + "void run(float *y, const float *x, int n) {\n"
+                                    "if (n % 2 == 0) other<<<1, 32>>>(y, n); }")
+                             .str());
+  std::string whyNot;
+  auto result = LaunchMap(*original, *candidate).derivePlan(plan, whyNot);
+  ASSERT_TRUE(result) << whyNot;
+  EXPECT_EQ(result->steps.size(), 3u + 1 + 10000);
+  EXPECT_EQ(shown(*result).substr(0, 64), with("_Z5otherPfi<1,32>(b0+0, 100) _Z5ot").substr(0, 64));
+}
+
+TEST(LaunchMap, KeepsWhatComesBetweenLaunchesInARow) {
+  Plan plan = planOfK();
+  plan.buffers.push_back({64, BufferKind::Pinned, arenaBase + 0x90000, ElementType::F32, {}});
+  for (int i = 0; i < 2; ++i)
+    plan.steps.insert(plan.steps.end() - 1, launchOfK(plan));
+  plan.steps.insert(plan.steps.begin() + 4, AllocStep{2});
+  plan.steps.insert(plan.steps.end() - 1, launchOfK(plan));
+  const std::string head = "void run(float *y, const float *x, int n) {\n";
+  EXPECT_EQ(derived(head + "k<<<1, 256>>>(y, x, n);\nk<<<1, 256>>>(y, x, n); }",
+                    head + "k<<<1, 256>>>(y, x, n);\nother<<<1, 32>>>(y, n); }", plan),
+            with((unchanged + " _Z5otherPfi<1,32>(b0+0, 100) alloc(b2 64) " + unchanged +
+                  " _Z5otherPfi<1,32>(b0+0, 100)")
+                     .str()));
+}
+
+TEST(LaunchMap, MakesRecords) {
+  const std::string record = "struct Half { int of, rest = 3; explicit Half(int n) : of(n / 2) { "
+                             "while (rest < 5) ++rest; } };\n"
+                             "__global__ void h(float *y, Half half) {}\n";
+  EXPECT_EQ(replaced("h<<<1, 32>>>(y, Half(n));", planOfK(), record),
+            with("_Z1hPf4Half<1,32>(b0+0, 3200000005000000)"));
+}
+
 TEST(LaunchMap, FollowsFunctionsLoopsAndVariables) {
   EXPECT_EQ(
       replaced(
@@ -310,6 +353,42 @@ TEST(LaunchMap, ArgumentsThatTheKernelCutsOffAreNotKnown) {
   EXPECT_EQ(derived(head + "k<<<1, 256>>>(y, x, n); }",
                     head + "if ((int)n < 1000) other<<<1, 32>>>(y, n); }", plan),
             with("_Z5otherPfi<1,32>(b0+0, 100)"));
+}
+
+TEST(LaunchMap, RefusesSideEffectsAndLaunchesOutOfSight) {
+  const std::string head = "void run(float *y, const float *x, int n) {\n";
+  EXPECT_EQ(derived(head + "k<<<1, 256>>>(y, x, n++); }", head + "other<<<1, 32>>>(y, 1); }"),
+            "none: line 7 launches with arguments that have side effects");
+  const std::string elsewhere = "void call(void (*)(float *, const float *, int));\n"
+                                "void indirect() { call(k); }\n";
+  EXPECT_EQ(derived(elsewhere + head + "k<<<1, 256>>>(y, x, n); }",
+                    elsewhere + head + "other<<<1, 32>>>(y, n); }"),
+            "none: line 9 launches a kernel that may be launched out of sight");
+  EXPECT_EQ(derived(head + "auto f = k;\nf<<<1, 256>>>(y, x, n); }",
+                    head + "auto f = k;\nf<<<1, 256>>>(y, x, n); }"),
+            "none: line 8 launches a kernel that is not named");
+  Plan plan = planOfK();
+  plan.buffers.push_back({64, BufferKind::Managed, arenaBase + 0x90000, ElementType::F32, {}});
+  EXPECT_EQ(replaced("float *t; cudaMalloc(&t, 4); other<<<1, 32>>>(t, n); cudaFree(t);", plan),
+            "none: line 7: freeing waits for kernels that share memory with the host");
+}
+
+TEST(LaunchMap, TellsInstancesApart) {
+  const std::string kernel =
+      "template <class T, int N> __global__ void fill(T *y, const float *x, int n) {}\n";
+  const std::string head = kernel + "template <class T> void any(T *y, const float *x, int n) {\n";
+  const std::string tail = "}\ntemplate void any<float>(float *, const float *, int);\n"
+                           "template void any<double>(double *, const float *, int);\n";
+  const std::string launch = "fill<T, 8><<<1, 256>>>(y, x, n);\n";
+  Plan plan = planOfK();
+  std::get<LaunchStep>(plan.steps[2]).kernel = "_Z4fillIfLi8EEvPT_PKfi";
+  const std::string choice = "if ((const void *)fill<T, 8> == (const void *)fill<float, 8>) "
+                             "fast<<<1, 128>>>((float *)y, x, n, 1.0f); else " +
+                             launch;
+  EXPECT_EQ(derived(head + launch + tail, head + choice + tail, plan), with(fastOnes));
+  std::get<LaunchStep>(plan.steps[2]).kernel = "_Z4fillIdLi8EEvPT_PKfi";
+  EXPECT_EQ(derived(head + launch + tail, head + choice + tail, plan),
+            with("_Z4fillIdLi8EEvPT_PKfi<1,256>(b0+0, b1+0, 100)"));
 }
 
 } // namespace
