@@ -30,7 +30,7 @@ kbopt_layer(Screen PCH LLVM USES Support Core Target Plan Eval kbrt PACKAGES LLV
 kbopt_layer(LLM PCH LLVM USES Support Core)
 kbopt_layer(Knowledge PCH LLVM USES Support Core Target)
 kbopt_layer(Assisted PCH LLVM USES Support Core LLM)
-kbopt_layer(Rewrite PCH Kb USES Support Core Assisted IR Source Analysis Raise Schedule Knowledge PACKAGES clang-cpp MLIR LLVM)
+kbopt_layer(Rewrite PCH Kb USES Support Core Assisted IR Source Analysis Raise Schedule Knowledge kbrt PACKAGES clang-cpp MLIR LLVM)
 kbopt_layer(Policy PCH LLVM USES Support Core Knowledge LLM)
 kbopt_layer(Pipeline PCH Kb USES Support Core Target Assisted IR Source Analysis Schedule Rewrite PACKAGES clang-cpp MLIR LLVM)
 kbopt_layer(Report PCH LLVM USES Core PACKAGES LLVM)

@@ -18,9 +18,7 @@
 
 using namespace kbopt;
 
-/// The device code of \p text on disk as \p name, and what its host side is, as a candidate of \p
-/// session; in \p breaches the rules that it does not keep.
-static llvm::Expected<ProgramArtefacts> compileCandidate(Session &session, const std::string &text,
+llvm::Expected<ProgramArtefacts> kbopt::compileCandidate(Session &session, const std::string &text,
                                                          const std::string &name,
                                                          std::vector<std::string> &breaches) {
   Context &context = session.context;

@@ -28,6 +28,8 @@ static llvm::Expected<ExitStatus> dispatch(Context &context) {
     writePassTable(context.out, context.passes.infos());
     return ExitStatus::Success;
   }
+  if (options.emit == Emit::LaunchMap)
+    return emitLaunchMap(context);
   if (!options.judge.empty())
     return runJudge(context);
   if (!options.reply.empty())
@@ -53,6 +55,7 @@ static llvm::Expected<ExitStatus> dispatch(Context &context) {
     return runAnalyze(context);
   case Emit::Anchors:
     return emitAnchors(context);
+  case Emit::LaunchMap: // above
   case Emit::Diff:
   case Emit::Source:
     return options.isAuto() ? runAuto(context) : runReplay(context);

@@ -138,6 +138,7 @@ static void readEnumerations(InputArgList &arguments, Reader &reader, Options &o
                     .Case("kb-ir", Emit::KbIr)
                     .Case("kb-nest", Emit::KbNest)
                     .Case("plan", Emit::Plan)
+                    .Case("launch-map", Emit::LaunchMap)
                     .Case("job", Emit::Job)
                     .Case("workload", Emit::Workload)
                     .Case("profile", Emit::Profile)
@@ -253,6 +254,9 @@ static void checkCombinations(Reader &reader, const Options &options) {
     reader.fail("'--lock' keeps whole pipelines", "drop '--opt-bisect-limit'");
   if (!options.judge.empty() && (!options.passes.empty() || options.fix))
     reader.fail("'--judge' rewrites nothing", "drop '-passes' and '--fix'");
+  if (options.emit == Emit::LaunchMap && options.judge.empty())
+    reader.fail("'--emit=launch-map' compares a program with a rewrite of it",
+                "name the rewrite with --judge");
   if (options.minimalAgent && !options.strategy.empty())
     reader.fail("'--minimal-agent' is a strategy of its own", "drop '--strategy'");
   if ((options.minimalAgent || options.strategy == "minimal") && !options.llm &&

@@ -140,3 +140,37 @@ Plan kbopt::replaceKernels(Plan plan, const std::map<std::string, std::string> &
         launch->kernel = found->second;
   return plan;
 }
+
+/// \p plan without what two recordings of one run may differ in, line by line.
+static std::vector<std::string> comparableLines(Plan plan) {
+  plan.outcome = {};
+  for (Buffer &buffer : plan.buffers) {
+    buffer.address = 0;
+    buffer.element = ElementType::Unknown;
+  }
+  for (Step &step : plan.steps) {
+    if (auto *launch = std::get_if<LaunchStep>(&step))
+      for (Argument &argument : launch->arguments)
+        for (const PointerWord &word : argument.pointers)
+          std::fill_n(argument.bytes.begin() + static_cast<ptrdiff_t>(word.at), 8, uint8_t(0));
+    if (auto *upload = std::get_if<UploadStep>(&step))
+      upload->source = std::nullopt; // of host memory
+  }
+  llvm::SmallVector<llvm::StringRef> lines;
+  const std::string text = planToJson(plan);
+  llvm::StringRef(text).split(lines, '\n');
+  return {lines.begin(), lines.end()};
+}
+
+std::optional<std::string> kbopt::firstPlanDifference(Plan left, Plan right) {
+  const std::vector<std::string> a = comparableLines(std::move(left)),
+                                 b = comparableLines(std::move(right));
+  for (size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
+    const std::string one = i < a.size() ? a[i] : "nothing more",
+                      other = i < b.size() ? b[i] : "nothing more";
+    if (one != other)
+      return llvm::StringRef(one).trim().str() + "\nagainst\n" +
+             llvm::StringRef(other).trim().str();
+  }
+  return std::nullopt;
+}

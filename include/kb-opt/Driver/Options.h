@@ -25,6 +25,7 @@ enum class Emit {
   KbIr,
   KbNest,
   Plan,
+  LaunchMap, ///< of the files that --judge names; for tests of kb-opt
   Job,
   Workload,
   Profile,

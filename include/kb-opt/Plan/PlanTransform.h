@@ -31,6 +31,15 @@ std::vector<std::string> launchedKernels(const kbrt::Plan &plan);
 /// \p plan with every kernel of \p names (old mangled name to new) renamed.
 kbrt::Plan replaceKernels(kbrt::Plan plan, const std::map<std::string, std::string> &names);
 
+/// The first step or buffer in which \p left and \p right, plans of one run, differ but for
+/// addresses, types of elements and how the run ended, as two lines of plan.json; nothing if they
+/// are the same.
+std::optional<std::string> firstPlanDifference(kbrt::Plan left, kbrt::Plan right);
+
+/// Writes \p plan to \p folder, which is made, with the data.bin of \p from if there is one: the
+/// same file under another name, or a copy where the file system has no such links.
+llvm::Error writePlanWithData(const kbrt::Plan &plan, llvm::StringRef from, llvm::StringRef folder);
+
 /// Input values of gate G7.
 enum class InputDistribution : uint8_t {
   Normal,         ///< mean 0, deviation 1

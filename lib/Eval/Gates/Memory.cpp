@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "../JudgeImpl.h"
+#include "kb-opt/Plan/PlanTransform.h"
 #include "kb-opt/Support/Error.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cstring>
 
@@ -182,19 +182,7 @@ Expected<const AuditedPlan &> Judge::Impl::audited(JudgedProgram &program, const
 
 Error Judge::Impl::writeAgain(const kbrt::Plan &plan, const std::string &folder,
                               const std::string &copy) {
-  if (Error failure = realFileSystem().createDirectories(copy))
-    return failure;
-  std::string error;
-  if (!kbrt::writePlan(plan, copy, error))
-    return make_error<StoreError>(error);
-  // The data may be large: one file under two names, where the file system has that.
-  const std::string data = copy + "/" + kbrt::dataFileName,
-                    from = folder + "/" + kbrt::dataFileName;
-  if (!sys::fs::exists(from) || !sys::fs::create_hard_link(from, data))
-    return Error::success();
-  if (std::error_code code = sys::fs::copy_file(from, data))
-    return make_error<StoreError>("cannot copy '" + from + "': " + code.message());
-  return Error::success();
+  return writePlanWithData(plan, folder, copy);
 }
 
 Expected<GateRecord> runMemory(GateContext &context) {
