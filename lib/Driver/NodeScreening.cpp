@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ProgramEnvironment.h"
+#include "kb-opt/Plan/PlanTransform.h"
+#include "kb-opt/Rewrite/LaunchMap.h"
 #include "kb-opt/Screen/VaultScreen.h"
 #include "kb-opt/Source/ProgramFacts.h"
 #include "kb-opt/Support/Error.h"
@@ -33,6 +35,51 @@ llvm::Expected<std::vector<TestCase>> ProgramEnvironment::screenedCases() {
   return screened;
 }
 
+llvm::Expected<std::string> ProgramEnvironment::mappedFolder(const NodeId &id,
+                                                             const TestCase &test) {
+  TimedPart timed(&context.timings, "screening", "launch maps");
+  auto recorded = cases.original(test);
+  if (!recorded)
+    return recorded.takeError();
+  std::string problem;
+  auto plan = kbrt::readPlan(*recorded, problem);
+  if (!plan)
+    return llvm::make_error<StoreError>(problem);
+  std::optional<kbrt::Plan> derived;
+  {
+    Node &before = node(rootNode), &after = node(id);
+    std::scoped_lock lock(before.mutex, after.mutex);
+    auto original = session(before);
+    if (!original)
+      return original.takeError();
+    auto candidate = session(after);
+    if (!candidate)
+      return candidate.takeError();
+    std::string why;
+    derived = LaunchMap(original->parsed(), candidate->parsed()).derivePlan(*plan, why);
+  }
+  if (!derived)
+    return "";
+  const std::string made = folder + "/mapped/" + DigestBuilder().add(id).add(test.name).finish();
+  if (llvm::Error error = writePlanWithData(*derived, *recorded, made))
+    return std::move(error);
+  return made;
+}
+
+llvm::Expected<std::string> ProgramEnvironment::planFolder(const NodeId &id,
+                                                           const ProgramArtefacts &program,
+                                                           const TestCase &test) {
+  if (id == rootNode)
+    return cases.original(test);
+  if (!cases.sharesHost(program)) {
+    auto mapped = mappedFolder(id, test);
+    if (!mapped || !mapped->empty())
+      return mapped;
+  }
+  TimedPart timed(&context.timings, "screening", "hosts that are run");
+  return cases.candidate(program, test);
+}
+
 llvm::Expected<ScreenSubject> ProgramEnvironment::screenSubject(const NodeId &id) {
   ProgramArtefacts program = sourceOf(id);
   if (context.options.device != DeviceKind::Cuda) { // hosts are recorded on the CPU device
@@ -49,7 +96,7 @@ llvm::Expected<ScreenSubject> ProgramEnvironment::screenSubject(const NodeId &id
   if (!tests)
     return tests.takeError();
   for (const TestCase &test : *tests) {
-    auto folder = id == rootNode ? cases.original(test) : cases.candidate(program, test);
+    auto folder = planFolder(id, program, test);
     if (!folder)
       return folder.takeError();
     subject.planFolders.push_back(std::move(*folder));

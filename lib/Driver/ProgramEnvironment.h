@@ -158,6 +158,11 @@ private:
   llvm::Expected<OpenScreen> openScreen();
   /// The recorded case, and one with other inputs where that is soon made.
   llvm::Expected<std::vector<TestCase>> screenedCases();
+  /// The folder of the plan of \p node on \p test, where it follows from the original's: no host is
+  /// run for it. Empty where it does not.
+  llvm::Expected<std::string> mappedFolder(const NodeId &node, const TestCase &test);
+  llvm::Expected<std::string> planFolder(const NodeId &node, const ProgramArtefacts &program,
+                                         const TestCase &test);
   llvm::Expected<ScreenSubject> screenSubject(const NodeId &node);
   llvm::Expected<llvm::json::Value> computeScreening(const NodeId &node);
   /// `idleAddition` by the launches that screening saw.

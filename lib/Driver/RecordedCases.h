@@ -60,6 +60,8 @@ public:
   /// \p host is the digest of what HostText.h says of the program \p text.
   /// Candidates that share it with the original share its plan.
   void setHostDigest(llvm::StringRef text, Digest host);
+  /// Whether the host side of \p program is the original's.
+  bool sharesHost(const ProgramArtefacts &program) const;
 
 private:
   /// How a case is made from the workload.
@@ -91,7 +93,6 @@ private:
   Recipe derived(llvm::StringRef name) const;
   const Recipe *find(llvm::StringRef name) const;
   unsigned lessenings(const Recipe &recipe) const;
-  bool sharesHost(const ProgramArtefacts &program) const;
   /// The program's host side as an executable, compiled at most once per text and sizes.
   llvm::Expected<std::string> executable(const ProgramArtefacts &program, const Recipe &recipe);
   /// What the recorder needs of the device side of \p program: a CPU image or a cubin.

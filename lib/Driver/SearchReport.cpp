@@ -351,7 +351,8 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
   Progress &progress = context.progress;
   progress.clear();
   const NodeJudgement &original = result.original;
-  if (original.verdict != VerdictKind::Correct) {
+  // Where the time was up before its own gates had ended, nothing was proven.
+  if (original.verdict != VerdictKind::Correct && original.verdict != VerdictKind::Screened) {
     // What the recorder says names the program already.
     bool named = llvm::StringRef(original.reason).contains("'" + context.command.shownFile + "'");
     const bool isBlind =

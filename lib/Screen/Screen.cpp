@@ -7,6 +7,9 @@
 using namespace kbopt;
 namespace json = llvm::json;
 
+/// No two programs are so far apart: an original is timed with all its samples.
+static constexpr double neverApart = 1e6;
+
 /// Roundings of a result of a few operations.
 static constexpr double fewRoundings = 4;
 
@@ -71,7 +74,7 @@ llvm::Expected<ScreenedProgram> Screen::open(const ScreenSubject &subject) {
     return badEnd(original);
   // Its time is taken as a candidate's is.
   ScreenRequest timed;
-  timed.apartRatio = 0;
+  timed.apartRatio = neverApart;
   auto own = device->screen(subject, timed);
   if (!own)
     return own.takeError();
