@@ -10,6 +10,7 @@
 #include "Execution.h"
 #include "Matmul.h"
 #include "kbrt/CubinTable.h"
+#include "kbrt/Turn.h"
 
 #include <algorithm>
 #include <chrono>
@@ -83,6 +84,8 @@ private:
   CubinTable table;
   std::map<std::string, DeviceKernel> kernels; ///< by the name that was asked for
   uint64_t launches = 0;
+  std::optional<cuda::Turn> turn; ///< of the device, from its opening on: launches of the program's
+                                  ///< own come between other processes' measurements
 };
 
 void CudaBackend::giveUp(const std::string &message, const std::string &note) {
@@ -98,6 +101,7 @@ Device &CudaBackend::open() {
       memoryOnDevice = CudaMemory::create(device->getHandles(), problem);
     if (!memoryOnDevice)
       giveUp(problem.message, problem.note);
+    turn.emplace(device->getFacts().uuid);
     limitBytes = std::min(limitBytes, device->getFacts().freeBytes);
   }
   // The context is current for the thread that opened the device.
@@ -271,16 +275,21 @@ Error CudaBackend::launch(const KernelLaunch &request) {
   if (request.sharedBytes + request.kernel->staticSharedBytes > sharedWithoutOptIn)
     code = h.driver->cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                         static_cast<int>(request.sharedBytes));
+  turn->shared();
   if (code == CUDA_SUCCESS)
     code = h.driver->cuLaunchKernel(function, request.grid.x, request.grid.y, request.grid.z,
                                     request.block.x, request.block.y, request.block.z,
                                     static_cast<unsigned>(request.sharedBytes), h.stream,
                                     request.arguments, nullptr);
   ++launches;
-  if (code == CUDA_ERROR_INVALID_VALUE || code == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES)
-    return static_cast<Error>(code); // refused: nothing ran
-  finish(code, "kernel '" + request.kernel->name + "' (launch " + std::to_string(launches) + ")",
-         request.wallSeconds);
+  const bool isRefused =
+      code == CUDA_ERROR_INVALID_VALUE || code == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+  if (!isRefused)
+    finish(code, "kernel '" + request.kernel->name + "' (launch " + std::to_string(launches) + ")",
+           request.wallSeconds);
+  turn->leave();
+  if (isRefused)
+    return static_cast<Error>(code); // nothing ran
   return cuda::success;
 }
 

@@ -1,7 +1,7 @@
 //===- CudaRun.cpp - a job on a CUDA device -------------------------------===//
 #include "CudaResult.h"
 #include "Run.h"
-#include "Turn.h"
+#include "kbrt/Turn.h"
 
 #ifdef KBRUN_HAS_CUDA
 #include <chrono>

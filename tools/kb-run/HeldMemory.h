@@ -9,7 +9,7 @@
 #define KBRUN_HELDMEMORY_H
 
 #include "HeldProgram.h"
-#include "Turn.h"
+#include "kbrt/Turn.h"
 #include <nlohmann/json.hpp>
 
 namespace kbrun {

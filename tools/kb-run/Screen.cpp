@@ -2,7 +2,7 @@
 #include "Screen.h"
 #include "Link.h"
 #include "Run.h"
-#include "Turn.h"
+#include "kbrt/Turn.h"
 
 #ifdef KBRUN_HAS_CUDA
 #include "kbrt/CudaScreen.h"

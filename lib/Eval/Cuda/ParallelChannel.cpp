@@ -1,7 +1,7 @@
 //===- ParallelChannel.cpp - Several kb-runs on one machine ---------------===//
 //
 // Owns which of several channels does a job. What must be alone on a GPU is alone
-// by the agreement of all kb-runs (tools/kb-run/Turn.h), so that nothing waits for
+// by the agreement of all kb-runs (kbrt/Turn.h), so that nothing waits for
 // anything else: opening a device for one image takes longer than running most.
 //
 //===----------------------------------------------------------------------===//

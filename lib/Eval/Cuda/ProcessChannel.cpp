@@ -10,6 +10,7 @@
 #include "kb-opt/Support/FileSystem.h"
 #include "kb-opt/Support/Installation.h"
 #include "kb-opt/Support/Interrupt.h"
+#include "kb-opt/Support/TurnsFolder.h"
 #include "kbrt/Plan.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -89,19 +90,6 @@ void ProcessChannel::work() {
     changed.notify_all();
   }
   server.reset();
-}
-
-/// Where the kb-runs of this machine agree on turns (tools/kb-run/Turn.h), inside and outside of
-/// sandboxes; nothing if there can be no such folder.
-static std::optional<std::string> turnsFolder() {
-  const char *runtime = std::getenv("XDG_RUNTIME_DIR");
-  std::string folder = (runtime && *runtime ? runtime : "/tmp") + std::string("/kb-run-turns");
-  if (!sys::fs::create_directory(folder, /*IgnoreExisting=*/false))
-    (void)sys::fs::setPermissions(folder, sys::fs::all_all | sys::fs::sticky_bit);
-  sys::fs::file_status status;
-  if (sys::fs::status(folder, status, /*follow=*/false) || !sys::fs::is_directory(status))
-    return std::nullopt;
-  return folder;
 }
 
 Error ProcessChannel::startServer() {

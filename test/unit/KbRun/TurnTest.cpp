@@ -1,5 +1,5 @@
 //===- TurnTest.cpp - Whose turn it is to use a device --------------------===//
-#include "Turn.h"
+#include "kbrt/Turn.h"
 #include "gtest/gtest.h"
 #include <atomic>
 #include <cstdlib>
@@ -12,7 +12,7 @@
 
 namespace {
 
-using kbrun::Turn;
+using kbrt::cuda::Turn;
 
 class TurnTest : public testing::Test {
 protected:

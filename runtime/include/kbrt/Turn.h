@@ -1,19 +1,19 @@
 //===- Turn.h - who has the device ------------------------------*- C++ -*-===//
 //
-// Owns the agreement between kb-runs on one machine: figures are taken alone, what
+// Owns the agreement between kb-runs and recorded programs on one machine: figures are taken alone, what
 // else computes on the device shares it, and everything before and behind that
 // (contexts, files, copies, work of the host) needs no turn.
 //
 //===----------------------------------------------------------------------===//
-#ifndef KBRUN_TURN_H
-#define KBRUN_TURN_H
+#ifndef KBRT_TURN_H
+#define KBRT_TURN_H
 
 #include <string>
 
-namespace kbrun {
+namespace kbrt::cuda {
 
 /// Holds a lock named by the device until it ends; the kernel releases it with the process. Locks
-/// lie in the folder kb-run-turns of $XDG_RUNTIME_DIR, else of /tmp. Where none can be had (a
+/// lie in the folder kb-run-turns of $XDG_RUNTIME_DIR, else of /tmp (kb-opt's turnsFolder). Where none can be had (a
 /// read-only folder), there is no turn to wait for.
 ///
 /// The lock of a file is not fair: whoever shares it lets others share it too, and one that wants
@@ -40,6 +40,6 @@ private:
   int file = -1, queue = -1;
 };
 
-} // namespace kbrun
+} // namespace kbrt::cuda
 
-#endif // KBRUN_TURN_H
+#endif // KBRT_TURN_H

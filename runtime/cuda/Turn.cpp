@@ -1,5 +1,5 @@
 //===- Turn.cpp -----------------------------------------------------------===//
-#include "Turn.h"
+#include "kbrt/Turn.h"
 #include <cerrno>
 #include <cstdlib>
 #include <fcntl.h>
@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace kbrun {
+namespace kbrt::cuda {
 
 static void lock(int file, int how) {
   while (file >= 0 && flock(file, how) && errno == EINTR)
@@ -53,4 +53,4 @@ void Turn::shared() { wait(LOCK_SH); }
 
 void Turn::leave() { lock(file, LOCK_UN); }
 
-} // namespace kbrun
+} // namespace kbrt::cuda
