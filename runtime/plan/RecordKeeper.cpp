@@ -99,6 +99,15 @@ bool FolderKeeper::noteStep(uint64_t digest) {
   return true;
 }
 
+bool FolderKeeper::noteFile(const std::string &path) {
+  constexpr size_t mostFiles = 10000;
+  if (path.empty() || (notedFiles && notedFiles->size() >= mostFiles))
+    notedFiles.reset();
+  if (notedFiles)
+    notedFiles->push_back(path);
+  return !isFinished;
+}
+
 bool FolderKeeper::flush() {
   return std::fflush(data) == 0 && (!observables || std::fflush(observables) == 0);
 }

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,8 @@ public:
   virtual bool keepDevice(const std::string &facts) = 0;
   /// A step was made that the plan must have, next.
   virtual bool noteStep(uint64_t digest) = 0;
+  /// The program looked at the file or folder \p path, or at some that are not known: empty.
+  virtual bool noteFile(const std::string &path) = 0;
   /// The plan as JSON; the end of the recording.
   virtual bool finish(const std::string &plan) = 0;
 };
@@ -67,12 +70,15 @@ public:
   std::string oracleDevice() override;
   bool keepDevice(const std::string &facts) override;
   bool noteStep(uint64_t digest) override;
+  bool noteFile(const std::string &path) override;
   bool finish(const std::string &plan) override;
 
   bool flush();
   /// Whether \p plan has the steps that were noted, and its reads are what was answered; \p why if
   /// not.
   bool fits(const Plan &plan, std::string &why) const;
+  /// What the program looked at on this machine; nothing if that is not known in full.
+  const std::optional<std::vector<std::string>> &files() const { return notedFiles; }
 
 private:
   FolderKeeper() = default;
@@ -81,6 +87,7 @@ private:
   OracleSize size;
   uint64_t answered = 0;
   std::vector<uint64_t> steps;
+  std::optional<std::vector<std::string>> notedFiles = std::vector<std::string>();
   bool isFinished = false;
 };
 
