@@ -8,12 +8,14 @@
 #include "kb-opt/Support/FileSystem.h"
 #include "kbrt/CubinTable.h"
 #include "kbrt/Memory.h"
+#include "kbrt/RecordKeeper.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 
 using namespace kbopt;
 using kbrt::Ending;
@@ -29,7 +31,11 @@ llvm::StringRef kbopt::toString(RecordStatus status) {
 }
 
 Expected<std::string> Recording::observables() const {
-  return realFileSystem().read(folder + "/" + kbrt::observablesFileName);
+  std::string error;
+  auto bytes = kbrt::readObservables(folder, error);
+  if (!bytes)
+    return llvm::make_error<StoreError>(error);
+  return std::move(*bytes);
 }
 
 Error Recording::asError() const {
@@ -343,6 +349,11 @@ Expected<Recording> run(ProcessRunner &runner, const RecordRequest &request, Mod
 
   std::string why;
   const kbrt::FolderKeeper &kept = (*keeper)->finish();
+  if (int failure = kept.failure())
+    return llvm::make_error<StoreError>("cannot write the recording of program " +
+                                            programName(request) + " to '" + request.folder +
+                                            "': " + std::strerror(failure),
+                                        "free some space, or name another folder with TMPDIR");
   auto plan = takePlan(kept, request.folder, why);
   if (!plan)
     return plan.takeError();

@@ -245,6 +245,8 @@ void CompileCache::keep(const std::string &path, const NewCompile &made, StringR
   FileSystem &files = realFileSystem();
   std::vector<std::string> names;
   llvm::Error error = files.createDirectories(options.folder);
+  if (!error && !made.outcome.files.empty()) // a program's data
+    (void)fs::setPermissions(options.folder, fs::owner_all);
   for (const std::string &file : made.outcome.files) {
     if (error)
       break;

@@ -89,7 +89,7 @@ struct Recording {
   double wallSeconds = 0;
   uint64_t peakMemoryBytes = 0;
 
-  /// The bytes of observables.bin.
+  /// The bytes that the host read, in their order.
   llvm::Expected<std::string> observables() const;
   /// Success if good, otherwise message and note as a `UsageError` with exit
   /// status 1: the fault is in the input program. Without a device a `ToolError`.

@@ -11,14 +11,20 @@
 #include "kbrt/Plan.h"
 #include <cstdint>
 #include <cstdio>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace kbrt {
 
 inline constexpr const char *deviceFactsFileName = "device.txt";
+/// Which bytes of observables.bin the reads consist of, in their order, where some are there once
+/// that were read more often: lines with a place and a number of bytes. Missing where every byte is
+/// read once.
+inline constexpr const char *piecesFileName = "observables.txt";
 
 /// The file that bytes are appended to.
 enum class Payload : uint8_t { Data, Observables };
@@ -53,6 +59,15 @@ public:
 /// them.
 uint64_t stepDigest(const Step &step);
 
+/// Bytes of observables.bin.
+struct StoredPiece {
+  uint64_t place = 0, bytes = 0;
+};
+
+/// What the host read in the recording \p folder, whole and in the order of the reads. Nothing and
+/// \p error if it cannot be read.
+std::optional<std::string> readObservables(const std::string &folder, std::string &error);
+
 /// Keeps a recording in a folder.
 class FolderKeeper : public RecordKeeper {
 public:
@@ -74,6 +89,8 @@ public:
   bool finish(const std::string &plan) override;
 
   bool flush();
+  /// errno of the first write that failed: the disk is full, say. 0: none did.
+  int failure() const { return failed; }
   /// Whether \p plan has the steps that were noted, and its reads are what was answered; \p why if
   /// not.
   bool fits(const Plan &plan, std::string &why) const;
@@ -82,13 +99,22 @@ public:
 
 private:
   FolderKeeper() = default;
+  bool appendObservables(const void *bytes, uint64_t count);
+  bool writePieces() const;
   std::string folder, oracleFolder;
   std::FILE *data = nullptr, *observables = nullptr, *oracleFile = nullptr;
   OracleSize size;
   uint64_t answered = 0;
+  /// Of the observables, in the order of the reads; contents by a hash of theirs.
+  std::vector<StoredPiece> pieces;
+  std::unordered_multimap<uint64_t, StoredPiece> contents;
+  uint64_t storedBytes = 0;
+  /// The oracle's; the next answer comes from the first of them.
+  std::deque<StoredPiece> unanswered;
   std::vector<uint64_t> steps;
   std::optional<std::vector<std::string>> notedFiles = std::vector<std::string>();
   bool isFinished = false;
+  int failed = 0;
 };
 
 } // namespace kbrt

@@ -108,6 +108,22 @@ TEST_F(Recorder, DoesNotKnowWhatOtherProcessesLookAt) {
   EXPECT_FALSE(good("starting").inputs.has_value());
 }
 
+TEST_F(Recorder, SaysThatTheDiskIsFull) {
+  for (const char *name : {dataFileName, observablesFileName}) {
+    request.folder = folder->file(std::string("full-") + name);
+    llvm::cantFail(realFileSystem().createDirectories(request.folder));
+    ASSERT_EQ(symlink("/dev/full", (request.folder + "/" + name).c_str()), 0);
+    request.arguments = {"simple"};
+    auto recording = recordProgram(realProcessRunner(), request);
+    ASSERT_FALSE(static_cast<bool>(recording)) << name;
+    const std::string text = llvm::toString(recording.takeError());
+    EXPECT_NE(text.find("cannot write the recording of program 'planTestPrograms' to '" +
+                        request.folder + "': No space left on device"),
+              std::string::npos)
+        << text;
+  }
+}
+
 TEST_F(Recorder, WritesStepsDataAndObservables) {
   Recording recording = good("simple");
   EXPECT_EQ(recording.out, "2 4 6 8\n");
