@@ -13,9 +13,11 @@ static uint64_t sizeOf(llvm::StringRef folder, llvm::StringRef name) {
   return llvm::sys::fs::file_size(folder + "/" + name, bytes) ? 0 : bytes;
 }
 
-/// "5.2 GiB".
-static std::string gibibytes(uint64_t bytes) {
-  return llvm::formatv("{0:f1} GiB", static_cast<double>(bytes) / (uint64_t(1) << 30));
+/// "5.2 GiB", "64.0 MiB".
+static std::string sizeText(uint64_t bytes) {
+  constexpr uint64_t gibibyte = uint64_t(1) << 30;
+  return bytes < gibibyte ? llvm::formatv("{0:f1} MiB", static_cast<double>(bytes) / (1 << 20))
+                          : llvm::formatv("{0:f1} GiB", static_cast<double>(bytes) / gibibyte);
 }
 
 CaseSpace kbopt::spaceForCases(const kbrt::Plan &plan, llvm::StringRef folder) {
@@ -41,17 +43,17 @@ CaseSpace kbopt::spaceLeft(llvm::StringRef folder) {
 }
 
 std::string kbopt::describe(const CaseSpace &space, llvm::StringRef folder) {
-  return gibibytes(space.diskBytes) + " in '" + folder.str() + "' and " +
-         gibibytes(space.memoryBytes) + " of memory";
+  return sizeText(space.diskBytes) + " in '" + folder.str() + "' and " +
+         sizeText(space.memoryBytes) + " of memory";
 }
 
 llvm::Error kbopt::checkSpace(CaseSpace needed, const CaseSpace &left, llvm::StringRef folder,
                               bool inMemory, llvm::StringRef program) {
   auto refuse = [&](const std::string &what, uint64_t bytes, uint64_t free, const char *state,
                     const std::string &note) -> llvm::Error {
-    return llvm::make_error<StoreError>("kb-opt needs " + gibibytes(bytes) + " " + what +
+    return llvm::make_error<StoreError>("kb-opt needs " + sizeText(bytes) + " " + what +
                                             " for the test cases of '" + program.str() + "', and " +
-                                            gibibytes(free) + " are " + state,
+                                            sizeText(free) + " are " + state,
                                         note);
   };
   if (needed.diskBytes > left.diskBytes)

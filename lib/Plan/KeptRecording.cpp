@@ -18,11 +18,12 @@ using llvm::StringRef;
 /// Those of a terminal, a login or a shell's last command: they differ from run to run, and no
 /// program computes with them.
 static bool isOfSession(StringRef name) {
-  for (StringRef prefix : {"SSH_", "XDG_SESSION", "DBUS_", "TERM", "TMUX", "VTE_", "GNOME_"})
+  for (StringRef prefix : {"SSH_", "XDG_SESSION", "GNOME_TERMINAL", "TERM_PROGRAM", "TMUX", "VTE_"})
     if (name.starts_with(prefix))
       return true;
-  return llvm::is_contained({"_", "SHLVL", "PWD", "OLDPWD", "COLUMNS", "LINES", "WINDOWID",
-                             "DISPLAY", "WAYLAND_DISPLAY", "COLORTERM", "LS_COLORS", "XAUTHORITY"},
+  return llvm::is_contained({"_", "SHLVL", "PWD", "OLDPWD", "TMPDIR", "TERM", "TERM_SESSION_ID",
+                             "WINDOWID", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "COLORTERM",
+                             "LS_COLORS", "DBUS_SESSION_BUS_ADDRESS"},
                             name);
 }
 

@@ -67,7 +67,7 @@ class Values {
 public:
   Values(ElementType element, InputDistribution distribution, uint64_t seed, unsigned lessenings)
       : semantics(semanticsOf(element)), distribution(distribution), random(seed),
-        equal(random.normal()),
+        equal(rounded(random.normal(), semantics)),
         large(std::pow(std::sqrt(llvm::APFloat::getLargest(semantics).convertToDouble()) / 4,
                        std::ldexp(1, -static_cast<int>(lessenings)))),
         scale(std::ldexp(1, -3 * static_cast<int>(lessenings))) {}
@@ -94,7 +94,7 @@ public:
     case InputDistribution::ScaledShifted:
       return rounded((3 + 10 * random.normal()) * scale, semantics);
     case InputDistribution::AllEqual:
-      return rounded(equal, semantics);
+      return equal;
     case InputDistribution::OutlierRows:
       // One run of 32 in eight stands out.
       return rounded(random.normal() * (index / 32 % 8 == 5 ? 1000 : 1) * scale, semantics);
@@ -146,7 +146,8 @@ private:
   const llvm::fltSemantics &semantics;
   InputDistribution distribution;
   Random random;
-  double equal, large, scale;
+  uint64_t equal; ///< bits
+  double large, scale;
   uint64_t count = 0;
 };
 

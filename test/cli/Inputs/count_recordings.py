@@ -68,7 +68,7 @@ assert run("an input is gone") == first
 
 assert run("another variable", environment={"KB_TEST_FACTOR": "3"}) != first
 assert run("the first variables") == first
-assert run("nothing is kept", "--recording-cache-size=0") == first
+assert run("nothing is kept", "--recordings-size=0") == first
 
 for blob in recordings.iterdir():
     if blob.stat().st_size == 4 << 14:

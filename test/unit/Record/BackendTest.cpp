@@ -154,6 +154,7 @@ TEST_F(Recording, EqualResultsAreStoredOnceAndAnsweredEachTime) {
   Plan plan;
   plan.buffers.resize(1);
   plan.buffers[0].bytes = 5000;
+  plan.steps.push_back(AllocStep{0});
   for (const std::string *bytes : {&one, &small, &one, &one, &other, &small}) {
     ASSERT_TRUE(keeper->append(Payload::Observables, bytes->data(), bytes->size()));
     plan.steps.push_back(ReadStep{Region::linear({0, 0}, bytes->size()), all.size()});
