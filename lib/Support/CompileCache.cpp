@@ -261,8 +261,8 @@ void CompileCache::keep(const std::string &path, const NewCompile &made, StringR
   if (error)
     report(options.what + " are not kept: " + llvm::toString(std::move(error)));
   llvm::CachePruningPolicy policy;
-  // Few large files fill the folder within a minute.
-  policy.Interval = std::chrono::seconds(made.outcome.files.empty() ? 60 : 0);
+  // A few large files fill the folder within a minute.
+  policy.Interval = std::chrono::seconds(bytes > options.maxBytes / 100 ? 0 : 60);
   policy.Expiration = std::chrono::hours(24 * 90);
   policy.MaxSizeBytes = options.maxBytes;
   llvm::pruneCache(options.folder, policy);
