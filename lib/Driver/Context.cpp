@@ -29,11 +29,14 @@ static llvm::Error receiveInput(Context &context, CommandQuery &query) {
   return context.files.write(query.file, (*buffer)->getBuffer());
 }
 
-/// The compiles of earlier runs.
-static std::unique_ptr<CompileCache> openCompileCache(Context &context) {
+/// What earlier runs made, in \p folder.
+static std::unique_ptr<CompileCache> openCache(Context &context, std::string what,
+                                               std::string folder, uint64_t mostMiB) {
   CompileCache::Options options;
-  options.folder = userCacheDirectory() + "/compiles";
-  options.maxBytes = context.options.compileCacheMiB << 20;
+  options.what = std::move(what);
+  options.folder = std::move(folder);
+  options.maxBytes = mostMiB << 20;
+  options.digests = &context.digests;
   options.onTrouble = [&context](const std::string &message) {
     context.err << "kb-opt: warning: " << message << "\n";
   };
@@ -41,7 +44,11 @@ static std::unique_ptr<CompileCache> openCompileCache(Context &context) {
 }
 
 llvm::Error kbopt::openInput(Context &context) {
-  context.compiles = openCompileCache(context);
+  const Options &options = context.options;
+  context.compiles =
+      openCache(context, "compiles", userCacheDirectory() + "/compiles", options.compileCacheMiB);
+  context.recordings =
+      openCache(context, "recordings", recordingsDirectory(), options.recordingCacheMiB);
   auto toolkit = findCudaToolkit(ToolkitSearch::fromEnvironment());
   if (!toolkit)
     return toolkit.takeError();

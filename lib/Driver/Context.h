@@ -32,8 +32,10 @@ struct Context {
   TimedProcessRunner timedRunner{realProcessRunner(), timings};
   ProcessRunner &runner = timedRunner;
   Clock &clock = realClock();
-  ProgramParser parser;                   ///< keeps preambles between parses
-  std::unique_ptr<CompileCache> compiles; ///< made by `openInput`
+  ProgramParser parser;                     ///< keeps preambles between parses
+  std::unique_ptr<CompileCache> compiles;   ///< made by `openInput`
+  std::unique_ptr<CompileCache> recordings; ///< likewise
+  FileDigests digests;                      ///< of large files that several ask for
   Progress &progress;
   llvm::raw_fd_ostream &out; ///< results
   llvm::raw_ostream &err;    ///< everything else

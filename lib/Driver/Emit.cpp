@@ -5,6 +5,7 @@
 #include "kb-opt/Pipeline/Pipeline.h"
 #include "kb-opt/Raise/Raise.h"
 #include "kb-opt/Report/RemarkYaml.h"
+#include "kbrt/RecordKeeper.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -127,7 +128,7 @@ llvm::Expected<ExitStatus> kbopt::emitJob(Context &context) {
   if (llvm::Error error = files.createDirectories(output))
     return std::move(error);
   std::vector<std::pair<std::string, std::string>> copies = {{code->cubinPath, "image.cubin"}};
-  for (llvm::StringRef name : {kbrt::planFileName, kbrt::dataFileName, kbrt::observablesFileName})
+  for (llvm::StringRef name : {kbrt::planFileName, kbrt::dataFileName})
     copies.emplace_back(*folder + "/" + name.str(), name.str());
   for (const auto &[from, name] : copies) {
     auto bytes = files.read(from);
@@ -136,6 +137,12 @@ llvm::Expected<ExitStatus> kbopt::emitJob(Context &context) {
     if (llvm::Error error = files.write(output + "/" + name, *bytes))
       return std::move(error);
   }
+  std::string problem;
+  auto observables = kbrt::readObservables(*folder, problem);
+  if (!observables)
+    return llvm::make_error<StoreError>(problem);
+  if (llvm::Error error = files.write(output + "/" + kbrt::observablesFileName, *observables))
+    return std::move(error);
   llvm::json::Object job{
       {"version", 1}, {"device", "cuda"}, {"plan", "."}, {"image", "image.cubin"}};
   if (llvm::Error error = files.write(

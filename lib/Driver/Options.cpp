@@ -382,6 +382,7 @@ llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all, bo
   reader.number(OPT_budget_candidates, options.budgetCandidates, uint64_t(1));
   reader.number(OPT_budget_seconds, options.budgetSeconds, 0.0);
   reader.number(OPT_compile_cache, options.compileCacheMiB, uint64_t(0));
+  reader.number(OPT_recordings_size, options.recordingCacheMiB, uint64_t(0));
   reader.number(OPT_seed, options.seed, uint64_t(0));
   reader.number(OPT_j, options.jobs, 1u);
   reader.number(OPT_bisect, options.bisectLimit, int64_t(-1));

@@ -1,9 +1,13 @@
 //===- RecordedCases.cpp --------------------------------------------------===//
 #include "RecordedCases.h"
+#include "CaseSpace.h"
+#include "kb-opt/Plan/KeptRecording.h"
 #include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/FreeSpace.h"
 #include "kb-opt/Support/Parallel.h"
 #include "kbrt/QuietEnding.h"
 #include "llvm/ADT/bit.h"
+#include "llvm/Support/FileOutputBuffer.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
@@ -28,7 +32,7 @@ static std::string sizeText(const SizeMap &sizes) {
   return text;
 }
 
-RecordedCases::RecordedCases(const Context &context, Device &device, ProgramArtefacts original,
+RecordedCases::RecordedCases(Context &context, Device &device, ProgramArtefacts original,
                              Workload workload, Signature signature, std::string folder)
     : context(context), device(device), emitter(context.runner, compileLimits(context)),
       first(std::move(original)), workload(std::move(workload)), signature(std::move(signature)),
@@ -302,7 +306,8 @@ llvm::Expected<std::string> RecordedCases::executable(const ProgramArtefacts &pr
   return joinPath(*folder, "program");
 }
 
-void RecordedCases::recordOnGpu(DeviceCompiler &compiler, unsigned index) {
+void RecordedCases::recordOnGpu(DeviceCompiler &compiler, unsigned index, std::string gpu) {
+  machine = std::move(gpu);
   gpuCompiler = &compiler;
   gpuIndex = index;
 }
@@ -392,7 +397,8 @@ llvm::Expected<std::string> RecordedCases::record(const Recipe &recipe) {
       return image->takeError();
     if (!*program)
       return program->takeError();
-    auto recording = recordProgram(context.runner, request(recipe, **program, **image, folder));
+    auto recording = recordOrReuse(context.runner, request(recipe, **program, **image, folder),
+                                   context.recordings.get(), context.digests, machine);
     if (!recording)
       return recording.takeError();
     if (recipe.test.name == recipes.front().test.name)
@@ -433,18 +439,21 @@ static bool uploadsAlike(const kbrt::Plan &a, const kbrt::Plan &b) {
   return places(a) == places(b);
 }
 
-/// Where a candidate uploads what the original does, its varied data are the original's: one file
-/// under two names, which nobody writes to. False where they differ, or the file system has no such
-/// links.
-static bool sharesVariedData(llvm::StringRef base, llvm::StringRef recording,
-                             llvm::StringRef varied, llvm::StringRef folder) {
-  auto map = [](llvm::StringRef of) {
-    return llvm::MemoryBuffer::getFile(joinPath(of, kbrt::dataFileName), /*IsText=*/false,
-                                       /*RequiresNullTerminator=*/false);
-  };
-  auto before = map(base), now = map(recording);
-  return before && now && (*before)->getBuffer() == (*now)->getBuffer() &&
-         !llvm::sys::fs::create_hard_link(joinPath(varied, kbrt::dataFileName),
+/// The data of the recording in \p folder, mapped; null if nothing is uploaded.
+static llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> mapData(llvm::StringRef folder) {
+  const std::string path = joinPath(folder, kbrt::dataFileName);
+  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (file)
+    return std::move(*file);
+  if (file.getError() == std::errc::no_such_file_or_directory)
+    return nullptr;
+  return llvm::make_error<StoreError>("cannot read '" + path + "': " + file.getError().message());
+}
+
+/// The data of the recording \p from as those of \p folder, too: one file under two names, which
+/// nobody writes to. False where the file system has no such links.
+static bool sharesData(llvm::StringRef from, llvm::StringRef folder) {
+  return !llvm::sys::fs::create_hard_link(joinPath(from, kbrt::dataFileName),
                                           joinPath(folder, kbrt::dataFileName));
 }
 
@@ -455,21 +464,21 @@ llvm::Error RecordedCases::writeVariedLike(const std::string &recording, const s
   auto original = kbrt::readPlan(base, problem), plan = kbrt::readPlan(recording, problem);
   if (!original || !plan)
     return llvm::make_error<StoreError>(problem);
-  if (uploadsAlike(*original, *plan) && sharesVariedData(base, recording, varied, folder)) {
+  std::unique_ptr<llvm::MemoryBuffer> files[3];
+  llvm::StringRef data[3];
+  const std::string *folders[] = {&base, &varied, &recording};
+  for (size_t i = 0; i < std::size(folders); ++i) {
+    auto mapped = mapData(*folders[i]);
+    if (!mapped)
+      return mapped.takeError();
+    files[i] = std::move(*mapped);
+    data[i] = files[i] ? files[i]->getBuffer() : "";
+  }
+  // Where a candidate uploads what the original does, its varied data are the original's.
+  if (uploadsAlike(*original, *plan) && data[0] == data[2] && sharesData(varied, folder)) {
     if (!kbrt::writePlan(*plan, folder, problem))
       return llvm::make_error<StoreError>(problem);
     return llvm::Error::success();
-  }
-  std::string data[3];
-  for (auto [text, from] :
-       {std::pair(&data[0], &base), {&data[1], &varied}, {&data[2], &recording}}) {
-    std::string path = joinPath(*from, kbrt::dataFileName);
-    if (!context.files.exists(path))
-      continue; // nothing is uploaded
-    auto read = context.files.read(path);
-    if (!read)
-      return read.takeError();
-    *text = std::move(*read);
   }
   auto changed = varyLike(*original, data[0], data[1], *plan, data[2]);
   if (!changed)
@@ -479,25 +488,42 @@ llvm::Error RecordedCases::writeVariedLike(const std::string &recording, const s
   return context.files.write(joinPath(folder, kbrt::dataFileName), *changed);
 }
 
+static llvm::Error cannotWrite(const std::string &path, llvm::Error why) {
+  return llvm::make_error<StoreError>("cannot write '" + path +
+                                          "': " + llvm::toString(std::move(why)),
+                                      "free some space, or name another folder with TMPDIR");
+}
+
 llvm::Error RecordedCases::writeVaried(const std::string &recording, const Recipe &recipe,
                                        const std::string &folder) const {
   std::string problem;
   auto plan = kbrt::readPlan(recording, problem);
   if (!plan)
     return llvm::make_error<StoreError>(problem);
-  auto data = context.files.read(joinPath(recording, kbrt::dataFileName));
-  if (!data)
-    return data.takeError();
-  auto inputs = keepsRecorded(*recipe.distribution)
-                    ? varyRecorded(*plan, std::move(*data), recipe.seed, *recipe.distribution,
-                                   recipe.upload, recordSizes(*plan))
-                    : varyInputs(*plan, std::move(*data), recipe.seed, *recipe.distribution,
-                                 lessenings(recipe));
-  if (!inputs)
-    return inputs.takeError();
+  auto mapped = mapData(recording);
+  if (!mapped)
+    return mapped.takeError();
+  const llvm::StringRef data = *mapped ? (*mapped)->getBuffer() : "";
   if (!kbrt::writePlan(*plan, folder, problem))
     return llvm::make_error<StoreError>(problem);
-  return context.files.write(joinPath(folder, kbrt::dataFileName), inputs->data);
+  // The values are made where they stay: a program may upload gigabytes.
+  const std::string path = joinPath(folder, kbrt::dataFileName);
+  auto out = llvm::FileOutputBuffer::create(path, data.size());
+  if (!out)
+    return cannotWrite(path, out.takeError());
+  const llvm::MutableArrayRef<uint8_t> bytes((*out)->getBufferStart(), data.size());
+  auto uploads =
+      keepsRecorded(*recipe.distribution)
+          ? varyRecorded(*plan, data, bytes, recipe.seed, *recipe.distribution, recipe.upload,
+                         recordSizes(*plan))
+          : varyInputs(*plan, data, bytes, recipe.seed, *recipe.distribution, lessenings(recipe));
+  if (!uploads)
+    return uploads.takeError();
+  if (!uploads->uploadsVaried && *mapped && sharesData(recording, folder))
+    return llvm::Error::success();
+  if (llvm::Error error = (*out)->commit())
+    return cannotWrite(path, std::move(error));
+  return llvm::Error::success();
 }
 
 llvm::Expected<bool> RecordedCases::changesWords(const Recipe &recipe,
@@ -519,10 +545,32 @@ llvm::Expected<bool> RecordedCases::changesWords(const Recipe &recipe,
   return false;
 }
 
+llvm::Error RecordedCases::checkSpaceOnce(const std::string &folder) {
+  auto enough = hasSpace.get(0, [&]() -> llvm::Expected<bool> {
+    std::string problem;
+    auto plan = kbrt::readPlan(folder, problem);
+    if (!plan)
+      return llvm::make_error<StoreError>(problem);
+    // Where the session's folder lies.
+    const llvm::StringRef place = llvm::sys::path::parent_path(llvm::sys::path::parent_path(root));
+    const CaseSpace needed = spaceForCases(*plan, folder);
+    constexpr uint64_t muchBytes = uint64_t(1) << 30;
+    if (needed.diskBytes + needed.memoryBytes >= muchBytes)
+      context.progress.line("the test cases take " + describe(needed, place));
+    if (llvm::Error error = checkSpace(needed, spaceLeft(folder), place, liesInMemory(folder),
+                                       context.command.shownFile))
+      return std::move(error);
+    return true;
+  });
+  return enough ? llvm::Error::success() : enough.takeError();
+}
+
 llvm::Expected<std::string> RecordedCases::varied(const Recipe &recipe) {
   auto base = record(recipes.front());
   if (!base)
     return base.takeError();
+  if (llvm::Error error = checkSpaceOnce(*base))
+    return std::move(error);
   if (keepsRecorded(*recipe.distribution)) {
     llvm::Expected<bool> changes = changesWords(recipe, *base);
     if (!changes)

@@ -22,15 +22,16 @@ namespace kbopt {
 class RecordedCases : public CaseSource {
 public:
   /// \p folder is private to this object. Runs nothing yet.
-  RecordedCases(const Context &context, Device &device, ProgramArtefacts original,
-                Workload workload, Signature signature, std::string folder);
+  RecordedCases(Context &context, Device &device, ProgramArtefacts original, Workload workload,
+                Signature signature, std::string folder);
 
   /// From here on original programs run on the GPU number \p index of this machine,
-  /// as \p compiler compiles them; before anything has run. Candidates' host sides
+  /// as \p compiler compiles them; before anything has run. \p gpu says which one it is, and what
+  /// driver it has. Candidates' host sides
   /// run without a device, but for whole programs. Cases with varied inputs have no
   /// observables then: full size is too much for the CPU device, and the judge runs
   /// the original by itself.
-  void recordOnGpu(DeviceCompiler &compiler, unsigned index);
+  void recordOnGpu(DeviceCompiler &compiler, unsigned index, std::string gpu);
   /// RecordRequest::kernelTypes; before anything has run.
   void setKernelTypes(KernelTypes types) { kernelTypes = std::move(types); }
   /// Bytes of the records that the parameters of kernels point to, by mangled name; 0 for what is
@@ -111,6 +112,9 @@ private:
   /// Whether a case from recorded values has other ones than \p recording, the program's own run.
   llvm::Expected<bool> changesWords(const Recipe &recipe, const std::string &recording);
   llvm::Expected<std::string> varied(const Recipe &recipe);
+  /// Whether there is room for the cases that are made from the recording \p folder; says how much
+  /// they need, if it is much. Asked once.
+  llvm::Error checkSpaceOnce(const std::string &folder);
   /// Writes the plan of \p recording with the inputs of \p recipe to \p folder.
   llvm::Error writeVaried(const std::string &recording, const Recipe &recipe,
                           const std::string &folder) const;
@@ -121,10 +125,11 @@ private:
   llvm::Expected<std::string> once(const std::string &key,
                                    llvm::function_ref<llvm::Error(const std::string &folder)> body);
 
-  const Context &context;
+  Context &context;
   Device &device;
   DeviceCompiler *gpuCompiler = nullptr; ///< null: originals run on the CPU device
   unsigned gpuIndex = 0;
+  std::string machine = "cpu";
   KernelTypes kernelTypes;
   KernelRecords kernelRecords;
   CodeEmitter emitter;
@@ -142,6 +147,7 @@ private:
   std::map<std::string, Recording> endless; ///< by digest, candidates whose host took too long once
   std::map<Digest, Digest> hosts;           ///< text to host text
   OnceMap<std::string, std::string> done;
+  OnceMap<unsigned, bool> hasSpace;
   std::string output; ///< of the recorded run, written while that is made
 };
 

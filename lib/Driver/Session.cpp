@@ -173,6 +173,7 @@ static llvm::Error openGpu(Session &session) {
   CudaDeviceOptions options;
   options.notice = [&context](const std::string &text) { context.progress.line("gpu: " + text); };
   options.timings = &context.timings;
+  options.digests = &context.digests;
   session.gpu =
       std::make_unique<CudaDevice>(session.compiler, std::move(*channel), std::move(options));
   auto facts = session.gpu->facts();
@@ -253,10 +254,12 @@ llvm::Expected<std::unique_ptr<Session>> kbopt::openSession(Context &context) {
   session->cases->setKernelTypes(session->kernelTypes);
   session->cases->setKernelRecords(session->kernelRecords);
   if (context.options.device == DeviceKind::Cuda) // a spool's GPU is somewhere else
-    session->cases->recordOnGpu(session->compiler, 0);
+    session->cases->recordOnGpu(session->compiler, 0,
+                                session->gpuFacts.name + ", driver " + session->gpuFacts.driver);
   JudgeOptions judgeOptions;
   judgeOptions.chip = &session->chip;
   judgeOptions.timings = &context.timings;
+  judgeOptions.digests = &context.digests;
   judgeOptions.threads = judgeThreads();
   session->judge =
       std::make_unique<Judge>(session->original, session->compiler, *session->device,

@@ -1,11 +1,11 @@
 //===- CaseRuns.cpp - Images, plans and runs of the two programs ----------===//
 #include "JudgeImpl.h"
 #include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/FreeSpace.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <numeric>
-#include <unistd.h>
 
 using namespace llvm;
 
@@ -231,13 +231,10 @@ JudgedProgram::~JudgedProgram() {
 /// until its verdict. Larger ones are as long as all of them together are not too much.
 static constexpr uint64_t smallRun = uint64_t(1) << 20;
 
-/// 16 GiB, or a quarter of this machine's memory.
+/// 16 GiB, or a quarter of the memory that is left when the first is kept: several searches may
+/// run beside each other.
 static uint64_t mostKept() {
-  static const uint64_t most = [] {
-    uint64_t memory = static_cast<uint64_t>(std::max(0L, ::sysconf(_SC_PHYS_PAGES))) *
-                      static_cast<uint64_t>(std::max(0L, ::sysconf(_SC_PAGESIZE)));
-    return std::min(uint64_t(16) << 30, memory / 4);
-  }();
+  static const uint64_t most = std::min(uint64_t(16) << 30, availableMemory() / 4);
   return most;
 }
 

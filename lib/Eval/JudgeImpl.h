@@ -197,7 +197,8 @@ struct Judge::Impl {
   std::mutex refusedMutex;
   std::optional<std::pair<double, std::string>> refusedWork;
   double endedWork = 0; ///< the most that it did end
-  FileDigests files;    ///< G0's
+  FileDigests ownFiles;
+  FileDigests &files = options.digests ? *options.digests : ownFiles; ///< G0's
   /// Changed copies of plans (G8) and directed machine code lie here.
   OnceMap<unsigned, TemporaryDirectory> scratch;
   std::atomic<unsigned> scratchCount = 0;

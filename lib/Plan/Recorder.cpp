@@ -8,12 +8,14 @@
 #include "kb-opt/Support/FileSystem.h"
 #include "kbrt/CubinTable.h"
 #include "kbrt/Memory.h"
+#include "kbrt/RecordKeeper.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 
 using namespace kbopt;
 using kbrt::Ending;
@@ -29,7 +31,11 @@ llvm::StringRef kbopt::toString(RecordStatus status) {
 }
 
 Expected<std::string> Recording::observables() const {
-  return realFileSystem().read(folder + "/" + kbrt::observablesFileName);
+  std::string error;
+  auto bytes = kbrt::readObservables(folder, error);
+  if (!bytes)
+    return llvm::make_error<StoreError>(error);
+  return std::move(*bytes);
 }
 
 Error Recording::asError() const {
@@ -284,6 +290,39 @@ Expected<std::optional<kbrt::Plan>> takePlan(const kbrt::FolderKeeper &keeper,
   return std::move(plan);
 }
 
+/// Whether a program in \p sandbox sees of \p path what this process does.
+bool isSeen(const std::string &path, const Sandbox &sandbox) {
+  llvm::SmallString<256> full(path), home;
+  llvm::sys::path::remove_dots(full, /*remove_dot_dot=*/true);
+  auto liesIn = [&](StringRef folder) {
+    folder = folder.rtrim('/');
+    return !folder.empty() && full.str().starts_with(folder) &&
+           (full.size() == folder.size() || full[folder.size()] == '/');
+  };
+  for (const std::string &folder : sandbox.readable) {
+    llvm::SmallString<256> real; // it is mounted there
+    if (liesIn(folder) || (!llvm::sys::fs::real_path(folder, real) && liesIn(real)))
+      return true;
+  }
+  const bool hasHome = llvm::sys::path::home_directory(home) && home != "/";
+  return !liesIn("/tmp") && !liesIn("/dev/shm") && !(hasHome && liesIn(home)) &&
+         !(!sandbox.seesGpus && liesIn("/run"));
+}
+
+/// Recording::inputs of a program that \p process ran, which noted \p files.
+std::optional<std::vector<std::string>>
+inputsOf(const std::optional<std::vector<std::string>> &files, const RecordRequest &request,
+         const ProcessRequest &process) {
+  if (!files)
+    return std::nullopt;
+  std::vector<std::string> inputs;
+  const std::string executable = absolute(request.executable), image = absolute(request.image);
+  for (const std::string &file : *files)
+    if (file != executable && file != image && (!process.sandbox || isSeen(file, *process.sandbox)))
+      inputs.push_back(file);
+  return inputs;
+}
+
 Expected<Recording> run(ProcessRunner &runner, const RecordRequest &request, Mode mode,
                         StringRef oracle) {
   FileSystem &files = realFileSystem();
@@ -309,7 +348,13 @@ Expected<Recording> run(ProcessRunner &runner, const RecordRequest &request, Mod
     return result.takeError();
 
   std::string why;
-  auto plan = takePlan((*keeper)->finish(), request.folder, why);
+  const kbrt::FolderKeeper &kept = (*keeper)->finish();
+  if (int failure = kept.failure())
+    return llvm::make_error<StoreError>("cannot write the recording of program " +
+                                            programName(request) + " to '" + request.folder +
+                                            "': " + std::strerror(failure),
+                                        "free some space, or name another folder with TMPDIR");
+  auto plan = takePlan(kept, request.folder, why);
   if (!plan)
     return plan.takeError();
   Recording recording;
@@ -334,6 +379,8 @@ Expected<Recording> run(ProcessRunner &runner, const RecordRequest &request, Mod
         "program " + programName(request) + " meddles with its recording: " + why);
   else
     judge(recording, request, *result, wrotePlan, runsOnGpu(request, mode));
+  if (recording.status == RecordStatus::Good)
+    recording.inputs = inputsOf(kept.files(), request, *process);
   return recording;
 }
 

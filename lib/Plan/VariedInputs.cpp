@@ -67,7 +67,7 @@ class Values {
 public:
   Values(ElementType element, InputDistribution distribution, uint64_t seed, unsigned lessenings)
       : semantics(semanticsOf(element)), distribution(distribution), random(seed),
-        equal(random.normal()),
+        equal(rounded(random.normal(), semantics)),
         large(std::pow(std::sqrt(llvm::APFloat::getLargest(semantics).convertToDouble()) / 4,
                        std::ldexp(1, -static_cast<int>(lessenings)))),
         scale(std::ldexp(1, -3 * static_cast<int>(lessenings))) {}
@@ -94,7 +94,7 @@ public:
     case InputDistribution::ScaledShifted:
       return rounded((3 + 10 * random.normal()) * scale, semantics);
     case InputDistribution::AllEqual:
-      return rounded(equal, semantics);
+      return equal;
     case InputDistribution::OutlierRows:
       // One run of 32 in eight stands out.
       return rounded(random.normal() * (index / 32 % 8 == 5 ? 1000 : 1) * scale, semantics);
@@ -146,7 +146,8 @@ private:
   const llvm::fltSemantics &semantics;
   InputDistribution distribution;
   Random random;
-  double equal, large, scale;
+  uint64_t equal; ///< bits
+  double large, scale;
   uint64_t count = 0;
 };
 
@@ -255,14 +256,35 @@ llvm::Expected<std::map<uint64_t, ElementType>> kbopt::variedTypes(const Plan &p
   return types;
 }
 
-llvm::Expected<VariedInputs> kbopt::varyInputs(const Plan &plan, std::string data, uint64_t seed,
-                                               InputDistribution distribution,
-                                               unsigned lessenings) {
+/// Copies what no upload of a known type in \p types begins at, so that nothing is copied that is
+/// written again. Uploads share their bytes wholly or not at all.
+static void copyKept(const Plan &plan, const std::map<uint64_t, ElementType> &types,
+                     llvm::StringRef data, llvm::MutableArrayRef<uint8_t> out) {
+  std::map<uint64_t, uint64_t> varied; // begin and end
+  for (const Step &step : plan.steps)
+    if (const auto *upload = std::get_if<UploadStep>(&step))
+      if (types.at(upload->data) != ElementType::Unknown) {
+        uint64_t &end = varied[upload->data];
+        end = std::max(end, upload->data + upload->to.bytes());
+      }
+  varied[data.size()] = data.size();
+  uint64_t at = 0;
+  for (auto [begin, end] : varied) {
+    if (begin > at)
+      std::memcpy(out.data() + at, data.data() + at, begin - at);
+    at = std::max(at, end);
+  }
+}
+
+llvm::Expected<VariedUploads> kbopt::varyInputs(const Plan &plan, llvm::StringRef data,
+                                                llvm::MutableArrayRef<uint8_t> out, uint64_t seed,
+                                                InputDistribution distribution,
+                                                unsigned lessenings) {
   llvm::Expected<std::map<uint64_t, ElementType>> types = variedTypes(plan, data);
   if (!types)
     return types.takeError();
-  VariedInputs result;
-  result.data = std::move(data);
+  copyKept(plan, *types, data, out);
+  VariedUploads result;
   uint64_t ordinal = 0; // of the upload: steps between uploads change no values
   std::set<uint64_t> done;
   for (const Step &step : plan.steps) {
@@ -275,11 +297,25 @@ llvm::Expected<VariedInputs> kbopt::varyInputs(const Plan &plan, std::string dat
       ++result.uploadsKept;
       continue;
     }
-    auto *first = reinterpret_cast<uint8_t *>(result.data.data()) + upload->data;
+    uint8_t *first = out.data() + upload->data;
     if (done.insert(upload->data).second)
       fillDistribution({first, upload->to.bytes()}, element, distribution,
                        seed * 0x9e3779b97f4a7c15u + ordinal, lessenings);
     ++result.uploadsVaried;
   }
+  return result;
+}
+
+llvm::Expected<VariedInputs> kbopt::varyInputs(const Plan &plan, llvm::StringRef data,
+                                               uint64_t seed, InputDistribution distribution,
+                                               unsigned lessenings) {
+  VariedInputs result;
+  result.data.resize(data.size());
+  auto uploads =
+      varyInputs(plan, data, {reinterpret_cast<uint8_t *>(result.data.data()), data.size()}, seed,
+                 distribution, lessenings);
+  if (!uploads)
+    return uploads.takeError();
+  static_cast<VariedUploads &>(result) = *uploads;
   return result;
 }

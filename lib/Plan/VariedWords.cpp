@@ -223,15 +223,17 @@ std::vector<UploadWords> kbopt::uploadWords(const Plan &plan, const RecordSizes 
   return words;
 }
 
-llvm::Expected<VariedInputs> kbopt::varyRecorded(const Plan &plan, std::string data, uint64_t seed,
-                                                 InputDistribution distribution,
-                                                 std::optional<unsigned> only,
-                                                 const RecordSizes &records) {
+llvm::Expected<VariedUploads> kbopt::varyRecorded(const Plan &plan, llvm::StringRef data,
+                                                  llvm::MutableArrayRef<uint8_t> out, uint64_t seed,
+                                                  InputDistribution distribution,
+                                                  std::optional<unsigned> only,
+                                                  const RecordSizes &records) {
   auto uploads = uploadsOf(plan, data);
   if (!uploads)
     return uploads.takeError();
-  VariedInputs result;
-  result.data = std::move(data);
+  if (!data.empty())
+    std::memcpy(out.data(), data.data(), data.size());
+  VariedUploads result;
   std::set<uint64_t> done;
   std::vector<uint64_t> lengths;
   for (const Buffer &buffer : plan.buffers)
@@ -243,7 +245,7 @@ llvm::Expected<VariedInputs> kbopt::varyRecorded(const Plan &plan, std::string d
       ++result.uploadsKept;
       continue;
     }
-    auto *first = reinterpret_cast<uint8_t *>(result.data.data()) + upload->data;
+    uint8_t *first = out.data() + upload->data;
     Elements elements({first, upload->to.bytes()}, size, type);
     Random random(seed * 0x9e3779b97f4a7c15u + number);
     // Who reads rows between offsets may rely on their order.
@@ -280,6 +282,21 @@ llvm::Expected<VariedInputs> kbopt::varyRecorded(const Plan &plan, std::string d
     }
     ++result.uploadsVaried;
   }
+  return result;
+}
+
+llvm::Expected<VariedInputs> kbopt::varyRecorded(const Plan &plan, llvm::StringRef data,
+                                                 uint64_t seed, InputDistribution distribution,
+                                                 std::optional<unsigned> only,
+                                                 const RecordSizes &records) {
+  VariedInputs result;
+  result.data.resize(data.size());
+  auto uploads =
+      varyRecorded(plan, data, {reinterpret_cast<uint8_t *>(result.data.data()), data.size()}, seed,
+                   distribution, only, records);
+  if (!uploads)
+    return uploads.takeError();
+  static_cast<VariedUploads &>(result) = *uploads;
   return result;
 }
 

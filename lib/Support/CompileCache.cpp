@@ -95,8 +95,29 @@ std::vector<std::string> kbopt::inputsOfPreprocessed(StringRef text, StringRef d
   return absolutePaths(std::move(names), directory);
 }
 
-/// Of a file as it is now; empty if it cannot be read.
-static Digest digestOfFile(const std::string &file) {
+/// A path as it is now: the content of a file, or what changes with it where it is large; the names
+/// in a folder; empty where there is nothing to read.
+static Digest stateOf(const std::string &file) {
+  constexpr uint64_t largeBytes = uint64_t(64) << 20;
+  struct stat status;
+  if (::stat(file.c_str(), &status) != 0)
+    return Digest();
+  if (S_ISDIR(status.st_mode)) {
+    DigestBuilder names;
+    for (const std::string &name : realFileSystem().list(file))
+      names.add(name);
+    return names.finish();
+  }
+  if (!S_ISREG(status.st_mode))
+    return Digest();
+  if (static_cast<uint64_t>(status.st_size) > largeBytes) {
+    DigestBuilder stamp;
+    for (auto value : {uint64_t(status.st_dev), uint64_t(status.st_ino), uint64_t(status.st_size)})
+      stamp.add(value);
+    for (const timespec &time : {status.st_mtim, status.st_ctim}) // nobody sets the second
+      stamp.add(uint64_t(time.tv_sec)).add(uint64_t(time.tv_nsec));
+    return stamp.finish();
+  }
   auto bytes =
       llvm::MemoryBuffer::getFile(file, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   return bytes ? digestOf((*bytes)->getBuffer()) : Digest();
@@ -104,11 +125,14 @@ static Digest digestOfFile(const std::string &file) {
 
 //===-- The form of an entry ----------------------------------------------===//
 
-/// The magic line, the digest of what follows, a line of JSON, and the outputs' bytes.
-static std::string entryText(const NewCompile &made) {
-  json::Array inputs, outputs;
+/// The magic line, the digest of what follows, a line of JSON, and the outputs' bytes. \p names are
+/// those of the large files here.
+static std::string entryText(const NewCompile &made, llvm::ArrayRef<std::string> names) {
+  json::Array inputs, outputs, files;
+  for (auto [own, here] : llvm::zip(made.outcome.files, names))
+    files.push_back(json::Array{own, here});
   for (const std::string &input : made.inputs)
-    inputs.push_back(json::Array{input, digestOfFile(input)});
+    inputs.push_back(json::Array{input, stateOf(input)});
   std::string bytes;
   for (const auto &[name, content] : made.outcome.outputs) {
     outputs.push_back(json::Array{name, int64_t(content.size())});
@@ -119,14 +143,16 @@ static std::string entryText(const NewCompile &made) {
                                         {"status", made.outcome.exitStatus},
                                         {"messages", json::fixUTF8(made.outcome.messages)},
                                         {"inputs", std::move(inputs)},
-                                        {"outputs", std::move(outputs)}})
+                                        {"outputs", std::move(outputs)},
+                                        {"files", std::move(files)}})
                                  << '\n'
                                  << bytes;
   return (magic + digestOf(body) + "\n" + body).str();
 }
 
-/// Nothing if \p text is no whole entry, or if an input has changed since.
-static std::optional<CompileOutcome> readEntry(StringRef text) {
+/// Nothing if \p text is no whole entry, or if an input has changed since. \p names receives what
+/// its large files are named here.
+static std::optional<CompileOutcome> readEntry(StringRef text, std::vector<std::string> &names) {
   if (!text.consume_front(magic))
     return std::nullopt;
   auto [digest, body] = text.split('\n');
@@ -142,7 +168,7 @@ static std::optional<CompileOutcome> readEntry(StringRef text) {
   }
   for (const json::Value &input : *object->getArray("inputs")) {
     const json::Array &pair = *input.getAsArray();
-    if (digestOfFile(pair[0].getAsString()->str()) != *pair[1].getAsString())
+    if (stateOf(pair[0].getAsString()->str()) != *pair[1].getAsString())
       return std::nullopt;
   }
   CompileOutcome outcome;
@@ -154,6 +180,12 @@ static std::optional<CompileOutcome> readEntry(StringRef text) {
     outcome.outputs[pair[0].getAsString()->str()] = bytes.take_front(size).str();
     bytes = bytes.drop_front(size);
   }
+  if (const json::Array *files = object->getArray("files"))
+    for (const json::Value &file : *files) {
+      const json::Array &pair = *file.getAsArray();
+      outcome.files.push_back(pair[0].getAsString()->str());
+      names.push_back(pair[1].getAsString()->str());
+    }
   return outcome;
 }
 
@@ -164,35 +196,118 @@ void CompileCache::report(const std::string &message) {
     options.onTrouble(message);
 }
 
-void CompileCache::keep(const std::string &path, const NewCompile &made) {
-  FileSystem &files = realFileSystem();
-  llvm::Error error = files.createDirectories(options.folder);
-  if (!error)
-    error = files.write(path, entryText(made));
-  if (error) {
-    report("compiles are not kept: " + llvm::toString(std::move(error)));
-    return;
+/// pruneCache takes care of files with this prefix.
+static constexpr StringRef prefix = "llvmcache-";
+
+static std::string inFolder(StringRef folder, const llvm::Twine &name) {
+  return (folder + "/" + name).str();
+}
+
+llvm::Expected<std::string> CompileCache::nameOf(const std::string &file) {
+  FileDigests once;
+  auto digest = (options.digests ? *options.digests : once).get(file);
+  if (!digest)
+    return digest.takeError();
+  return (prefix + *digest).str();
+}
+
+/// \p from under the name \p to as well, or a copy of it where that cannot be. \p to is written
+/// whole or not at all.
+static llvm::Error share(const std::string &from, const std::string &to) {
+  llvm::SmallString<128> temporary;
+  std::error_code code = fs::createUniqueFile(to + ".%%%%%%%%.tmp", temporary);
+  if (!code) {
+    code = fs::remove(temporary);
+    if (!code && fs::create_hard_link(from, temporary))
+      code = fs::copy_file(from, temporary);
+    if (!code) // what is shared stays as it is
+      code = fs::setPermissions(temporary, fs::owner_read);
+    if (!code)
+      code = fs::rename(temporary, to);
+    // A second name of one file is renamed to the first by doing nothing.
+    (void)fs::remove(temporary);
   }
+  if (!code)
+    return llvm::Error::success();
+  return llvm::make_error<StoreError>("cannot write '" + to + "': " + code.message());
+}
+
+void CompileCache::keep(const std::string &path, const NewCompile &made, StringRef folder) {
+  uint64_t bytes = 0;
+  for (const std::string &file : made.outcome.files) {
+    uint64_t own = 0;
+    if (fs::file_size(inFolder(folder, file), own))
+      return;
+    bytes += own;
+  }
+  if (bytes > options.maxBytes / 2)
+    return;
+  FileSystem &files = realFileSystem();
+  std::vector<std::string> names;
+  llvm::Error error = files.createDirectories(options.folder);
+  if (!error && !made.outcome.files.empty()) // a program's data
+    (void)fs::setPermissions(options.folder, fs::owner_all);
+  for (const std::string &file : made.outcome.files) {
+    if (error)
+      break;
+    const std::string own = inFolder(folder, file);
+    llvm::Expected<std::string> name = nameOf(own);
+    error = name ? share(own, inFolder(options.folder, *name)) : name.takeError();
+    if (!error)
+      names.push_back(*name);
+  }
+  if (!error)
+    error = files.write(path, entryText(made, names));
+  if (error)
+    report(options.what + " are not kept: " + llvm::toString(std::move(error)));
   llvm::CachePruningPolicy policy;
-  policy.Interval = std::chrono::seconds(60);
+  // A few large files fill the folder within a minute.
+  policy.Interval = std::chrono::seconds(bytes > options.maxBytes / 100 ? 0 : 60);
   policy.Expiration = std::chrono::hours(24 * 90);
   policy.MaxSizeBytes = options.maxBytes;
   llvm::pruneCache(options.folder, policy);
 }
 
-llvm::Expected<CompileOutcome>
-CompileCache::getOrCompile(const Digest &key,
-                           llvm::function_ref<llvm::Expected<NewCompile>()> compile) {
-  // pruneCache takes care of files with this prefix.
-  std::string path = options.folder + "/llvmcache-" + key;
+std::optional<CompileOutcome> CompileCache::find(const std::string &path, StringRef folder) {
+  auto bytes =
+      llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  std::vector<std::string> names;
+  std::optional<CompileOutcome> outcome;
+  if (bytes)
+    outcome = readEntry((*bytes)->getBuffer(), names);
+  if (!outcome)
+    return std::nullopt;
+  for (const auto &[own, here] : llvm::zip(outcome->files, names)) {
+    const std::string to = inFolder(folder, own), from = inFolder(options.folder, here);
+    llvm::Error error = share(from, to);
+    llvm::Expected<std::string> content = error ? here : nameOf(to);
+    if (!error && !content)
+      error = content.takeError();
+    if (!error && *content == here) {
+      const timespec times[] = {{0, UTIME_NOW}, {0, UTIME_OMIT}};
+      ::utimensat(AT_FDCWD, from.c_str(), times, 0);
+      continue;
+    }
+    if (!error)
+      (void)fs::remove(from); // damaged
+    llvm::consumeError(std::move(error));
+    // What is made in its place writes to files of its own.
+    for (const std::string &each : outcome->files)
+      (void)fs::remove(inFolder(folder, each));
+    return std::nullopt;
+  }
+  ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0); // its last use, by which entries leave
+  return outcome;
+}
+
+llvm::Expected<CompileOutcome> CompileCache::getOrCompile(
+    const Digest &key, llvm::function_ref<llvm::Expected<NewCompile>()> compile, StringRef folder) {
+  std::string path = inFolder(options.folder, prefix + key);
   if (options.maxBytes)
-    if (auto bytes = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                                 /*RequiresNullTerminator=*/false))
-      if (std::optional<CompileOutcome> outcome = readEntry((*bytes)->getBuffer())) {
-        ++hitCount;
-        ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0); // its last use, by which entries leave
-        return std::move(*outcome);
-      }
+    if (std::optional<CompileOutcome> outcome = find(path, folder)) {
+      ++hitCount;
+      return std::move(*outcome);
+    }
   ++missCount;
   // Times of files are those of the kernel's last tick.
   constexpr std::chrono::milliseconds tick(20);
@@ -206,7 +321,7 @@ CompileCache::getOrCompile(const Digest &key,
     return !fs::status(input, status) && status.getLastModificationTime() >= begin;
   });
   if (made->isRepeatable && isSettled && options.maxBytes)
-    keep(path, *made);
+    keep(path, *made, folder);
   return std::move(made->outcome);
 }
 

@@ -23,9 +23,9 @@ llvm::Expected<Digest> FileDigests::get(const std::string &path) {
   std::string stamp = stampOf(path);
   {
     std::lock_guard<std::mutex> lock(mutex);
-    auto known = large.find(path);
-    if (known != large.end() && known->second.first == stamp)
-      return known->second.second;
+    auto known = large.find(stamp);
+    if (known != large.end())
+      return known->second;
   }
   auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!file)
@@ -33,7 +33,7 @@ llvm::Expected<Digest> FileDigests::get(const std::string &path) {
   Digest digest = digestOf((*file)->getBuffer());
   if ((*file)->getBufferSize() > rereadBytes && !stamp.empty()) {
     std::lock_guard<std::mutex> lock(mutex);
-    large[path] = {std::move(stamp), digest};
+    large[stamp] = digest;
   }
   return digest;
 }

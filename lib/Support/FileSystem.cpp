@@ -173,3 +173,4 @@ static std::string xdgDirectory(llvm::StringRef variable, llvm::StringRef fallba
 
 std::string kbopt::userDataDirectory() { return xdgDirectory("XDG_DATA_HOME", ".local/share"); }
 std::string kbopt::userCacheDirectory() { return xdgDirectory("XDG_CACHE_HOME", ".cache"); }
+std::string kbopt::recordingsDirectory() { return userCacheDirectory() + "/recordings"; }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Sandbox.h"
 #include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/FileSystem.h"
 #include "kb-opt/Support/Secrets.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
@@ -119,6 +120,13 @@ llvm::Expected<std::vector<std::string>> kbopt::sandboxedArguments(const Process
     for (const std::string &file : gpuFiles())
       bind("--dev-bind-try", file);
   addMounts(*request.sandbox, emptied, args);
+  // Where the home folder or /tmp are emptied, it is not there.
+  const std::string recordings = mountPoint(recordingsDirectory(), emptied);
+  if (llvm::sys::fs::is_directory(recordings) &&
+      llvm::none_of(emptied, [&](llvm::StringRef folder) {
+        return llvm::StringRef(recordings).starts_with((folder + "/").str());
+      }))
+    args.insert(args.end(), {"--tmpfs", recordings});
   if (std::string keys = defaultKeyFile(); llvm::sys::fs::exists(keys))
     args.insert(args.end(), {"--ro-bind", "/dev/null", keys});
   if (!request.workingDirectory.empty())

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <string>
 #include <sys/socket.h>
 #include <vector>
@@ -77,6 +78,12 @@ public:
     }
     case Message::Step:
       return keeper.noteStep(header.value);
+    case Message::File: {
+      constexpr uint64_t mostPathBytes = 2 * PATH_MAX;
+      std::string path;
+      return header.bytes <= mostPathBytes && receiveText(header.bytes, path) &&
+             keeper.noteFile(path);
+    }
     }
     return false;
   }

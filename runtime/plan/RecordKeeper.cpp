@@ -5,11 +5,54 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <string_view>
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace kbrt;
 
 RecordKeeper::~RecordKeeper() = default;
+
+/// The pieces of the recording \p folder, whose observables take \p storedBytes.
+static std::optional<std::deque<StoredPiece>> piecesOf(const std::string &folder,
+                                                       uint64_t storedBytes, std::string &error) {
+  std::ifstream file(folder + "/" + piecesFileName);
+  if (!file)
+    return std::deque<StoredPiece>{{0, storedBytes}};
+  std::deque<StoredPiece> pieces;
+  for (StoredPiece piece; file >> piece.place >> piece.bytes;) {
+    if (piece.place > storedBytes || piece.bytes > storedBytes - piece.place)
+      file.setstate(std::ios::badbit);
+    pieces.push_back(piece);
+  }
+  if (file.eof() && !file.bad())
+    return pieces;
+  error = folder + "/" + piecesFileName + ": is no list of places in " + observablesFileName;
+  return std::nullopt;
+}
+
+std::optional<std::string> kbrt::readObservables(const std::string &folder, std::string &error) {
+  std::ifstream file(folder + "/" + observablesFileName, std::ios::binary | std::ios::ate);
+  const auto bytes = file ? static_cast<int64_t>(file.tellg()) : -1;
+  std::optional<std::deque<StoredPiece>> pieces;
+  if (bytes >= 0)
+    pieces = piecesOf(folder, static_cast<uint64_t>(bytes), error);
+  else
+    error = folder + "/" + observablesFileName + ": cannot be read";
+  if (!pieces)
+    return std::nullopt;
+  std::string all;
+  for (const StoredPiece &piece : *pieces) {
+    const size_t at = all.size();
+    all.resize(at + piece.bytes);
+    file.seekg(static_cast<std::streamoff>(piece.place));
+    if (!file.read(all.data() + at, static_cast<std::streamsize>(piece.bytes))) {
+      error = folder + "/" + observablesFileName + ": ends too early";
+      return std::nullopt;
+    }
+  }
+  return all;
+}
 
 std::unique_ptr<FolderKeeper> FolderKeeper::create(const std::string &folder, bool hasObservables,
                                                    const std::string &oracleFolder,
@@ -31,6 +74,13 @@ std::unique_ptr<FolderKeeper> FolderKeeper::create(const std::string &folder, bo
   auto oracle = readPlan(oracleFolder, error);
   if (!oracle || !open(keeper->oracleFile, oracleFolder + "/" + observablesFileName, "rbe"))
     return nullptr;
+  struct stat status = {};
+  if (fstat(fileno(keeper->oracleFile), &status) != 0)
+    return nullptr;
+  auto pieces = piecesOf(oracleFolder, static_cast<uint64_t>(status.st_size), error);
+  if (!pieces)
+    return nullptr;
+  keeper->unanswered = std::move(*pieces);
   for (const Step &step : oracle->steps)
     if (auto *read = std::get_if<ReadStep>(&step)) {
       ++keeper->size.reads;
@@ -51,10 +101,16 @@ bool FolderKeeper::append(Payload payload, const void *bytes, uint64_t count) {
     errno = EBADF;
     return false;
   }
-  return count == 0 || std::fwrite(bytes, 1, count, file) == count;
+  const bool isWritten = payload == Payload::Observables
+                             ? appendObservables(bytes, count)
+                             : count == 0 || std::fwrite(bytes, 1, count, file) == count;
+  if (!isWritten && !failed)
+    failed = errno;
+  return isWritten;
 }
 
-bool FolderKeeper::holds(uint64_t place, const void *bytes, uint64_t count) {
+/// Whether \p count bytes at \p place of \p file are those at \p bytes.
+static bool holdsAt(std::FILE *data, uint64_t place, const void *bytes, uint64_t count) {
   char piece[1 << 16];
   if (std::fflush(data) != 0)
     return false;
@@ -69,13 +125,70 @@ bool FolderKeeper::holds(uint64_t place, const void *bytes, uint64_t count) {
   return true;
 }
 
+bool FolderKeeper::holds(uint64_t place, const void *bytes, uint64_t count) {
+  return holdsAt(data, place, bytes, count);
+}
+
+/// A program that repeats its work reads the same result many times.
+bool FolderKeeper::appendObservables(const void *bytes, uint64_t count) {
+  constexpr uint64_t sharedBytes = 4096; // less is not looked for
+  StoredPiece piece{storedBytes, count};
+  uint64_t hash = 0;
+  bool isKnown = false;
+  if (count >= sharedBytes) {
+    hash = std::hash<std::string_view>()({static_cast<const char *>(bytes), count});
+    auto [first, last] = contents.equal_range(hash);
+    for (; first != last && !isKnown; ++first)
+      if (first->second.bytes == count && holdsAt(observables, first->second.place, bytes, count)) {
+        piece = first->second;
+        isKnown = true;
+      }
+  }
+  if (!isKnown) {
+    if (std::fwrite(bytes, 1, count, observables) != count)
+      return false;
+    storedBytes += count;
+    if (count >= sharedBytes)
+      contents.emplace(hash, piece);
+  }
+  if (!pieces.empty() && pieces.back().place + pieces.back().bytes == piece.place)
+    pieces.back().bytes += count;
+  else
+    pieces.push_back(piece);
+  return true;
+}
+
+bool FolderKeeper::writePieces() const {
+  const std::string path = folder + "/" + piecesFileName;
+  if (pieces.size() < 2) // nothing is shared
+    return std::remove(path.c_str()) == 0 || errno == ENOENT;
+  std::ofstream file(path);
+  for (const StoredPiece &piece : pieces)
+    file << piece.place << ' ' << piece.bytes << '\n';
+  return file.flush().good();
+}
+
 bool FolderKeeper::answer(void *to, uint64_t count) {
   if (!oracleFile || count > size.bytes - answered) {
     errno = ENODATA;
     return false;
   }
   answered += count;
-  return std::fread(to, 1, count, oracleFile) == count;
+  for (auto *at = static_cast<char *>(to); count && !unanswered.empty();) {
+    StoredPiece &piece = unanswered.front();
+    const uint64_t wanted = std::min(count, piece.bytes);
+    const ssize_t got =
+        wanted ? pread(fileno(oracleFile), at, wanted, static_cast<off_t>(piece.place)) : 0;
+    if (wanted && got <= 0)
+      return false;
+    at += got;
+    count -= static_cast<uint64_t>(got);
+    piece.place += static_cast<uint64_t>(got);
+    piece.bytes -= static_cast<uint64_t>(got);
+    if (piece.bytes == 0)
+      unanswered.pop_front();
+  }
+  return count == 0;
 }
 
 std::string FolderKeeper::oracleDevice() {
@@ -99,12 +212,25 @@ bool FolderKeeper::noteStep(uint64_t digest) {
   return true;
 }
 
+bool FolderKeeper::noteFile(const std::string &path) {
+  constexpr size_t mostFiles = 10000;
+  if (path.empty() || (notedFiles && notedFiles->size() >= mostFiles))
+    notedFiles.reset();
+  if (notedFiles)
+    notedFiles->push_back(path);
+  return !isFinished;
+}
+
 bool FolderKeeper::flush() {
-  return std::fflush(data) == 0 && (!observables || std::fflush(observables) == 0);
+  if (std::fflush(data) == 0 && (!observables || std::fflush(observables) == 0))
+    return true;
+  if (!failed)
+    failed = errno;
+  return false;
 }
 
 bool FolderKeeper::finish(const std::string &plan) {
-  if (isFinished || !flush())
+  if (isFinished || !flush() || (observables && !writePieces()))
     return false;
   isFinished = true;
   std::string path = folder + "/" + planFileName, temporary = path + ".tmp";

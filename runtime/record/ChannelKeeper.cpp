@@ -48,6 +48,9 @@ public:
     return say(Message::Device, 0, facts.data(), facts.size());
   }
   bool noteStep(uint64_t digest) override { return say(Message::Step, digest, nullptr, 0); }
+  bool noteFile(const std::string &path) override {
+    return say(Message::File, 0, path.data(), path.size());
+  }
   bool finish(const std::string &plan) override {
     // A copy of the process made by fork has no recording of its own.
     return getpid() != owner || (say(Message::Finish, 0, plan.data(), plan.size()) && reply() == 1);

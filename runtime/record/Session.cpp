@@ -4,6 +4,7 @@
 #include "ChannelKeeper.h"
 #include "DeviceFacts.h"
 #include "ElementTypes.h"
+#include "FileNotes.h"
 #include "Settings.h"
 #include "kbrt/CubinTable.h"
 #include "kbrt/QuietEnding.h"
@@ -239,6 +240,13 @@ void Session::finish(Ending ending, const std::string &message) {
     inferElementTypes(plan, *backend, variables);
   if (std::string facts = factsOfGpu(); sequence.mode == Mode::Record && !facts.empty())
     sequence.keeper->keepDevice(facts);
+  if (sequence.mode == Mode::Record && plan.outcome.ending == Ending::Exit) {
+    const FileNotes notes = fileNotes();
+    for (const std::string &path : notes.paths)
+      sequence.keeper->noteFile(path);
+    if (!notes.isComplete)
+      sequence.keeper->noteFile("");
+  }
   if (!sequence.keeper->finish(planToJson(plan)))
     std::fprintf(stderr, "kbrecord: error: cannot leave the recording: %s\n", std::strerror(errno));
 }

@@ -148,8 +148,7 @@ Expected<std::string> VariantCases::vary(StringRef base, const TestCase &test) {
   for (const auto &[name, distribution] : variations()) {
     if (test.name != name)
       continue;
-    Expected<VariedInputs> inputs =
-        varyInputs(*plan, std::move(*data), 7, distribution, lessened[test.name]);
+    Expected<VariedInputs> inputs = varyInputs(*plan, *data, 7, distribution, lessened[test.name]);
     if (!inputs)
       return inputs.takeError();
     std::string copy = newFolder();

@@ -79,8 +79,9 @@ struct Options {
   uint64_t budgetCandidates = 0;      ///< 0: no limit
   double budgetSeconds = 0;           ///< 0: no limit
   uint64_t seed = 0;
-  unsigned jobs = 0;               ///< 0: one per core
-  uint64_t compileCacheMiB = 2048; ///< 0: compiles are not kept
+  unsigned jobs = 0;                 ///< 0: one per core
+  uint64_t compileCacheMiB = 2048;   ///< 0: compiles are not kept
+  uint64_t recordingCacheMiB = 8192; ///< likewise
   std::string knowledgeDirectory, journalPath;
   std::string repliesFolder; ///< empty: in the knowledge folder
 

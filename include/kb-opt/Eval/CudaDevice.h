@@ -19,8 +19,10 @@
 namespace kbopt {
 
 struct CudaDeviceOptions {
-  std::string arch;           ///< of the images; empty: the device's, whatever it is
-  NoticeFunction notice;      ///< told once of everything that makes figures unsteady
+  std::string arch;      ///< of the images; empty: the device's, whatever it is
+  NoticeFunction notice; ///< told once of everything that makes figures unsteady
+  /// Shared with the judge, which asks for the same large files; null: the device has its own.
+  FileDigests *digests = nullptr;
   Timings *timings = nullptr; ///< seconds of jobs by kind, and inside kb-run by part
 };
 
@@ -70,7 +72,8 @@ private:
   DeviceCompiler &compiler;
   std::unique_ptr<JobChannel> channel;
   CudaDeviceOptions options;
-  mutable FileDigests files;
+  mutable FileDigests ownFiles;
+  FileDigests &files = options.digests ? *options.digests : ownFiles;
   KnownContents contents;
   OnceMap<unsigned, GpuFacts> known;
   OnceMap<Digest, TimingReport> timings;

@@ -16,6 +16,7 @@
 #include "kb-opt/Eval/Verdict.h"
 #include "kb-opt/Support/Clock.h"
 #include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/FileDigests.h"
 #include "kb-opt/Support/Timings.h"
 #include "kb-opt/Target/ChipInfo.h"
 #include <functional>
@@ -159,6 +160,8 @@ struct JudgeOptions {
   /// Of the GPU, for G13's floor. Must outlive the judge; absent: no floor.
   const ChipInfo *chip = nullptr;
   Timings *timings = nullptr; ///< gets what the judge does for how long; null: nobody asks
+  /// Shared with whoever asks for the same large files; null: the judge has its own.
+  FileDigests *digests = nullptr;
 };
 
 /// What a verdict rests on, by content (G0).

@@ -86,10 +86,12 @@ llvm::StringRef toString(InputDistribution distribution);
 /// How often the values of \p distribution can be made smaller where a program overflows on them.
 unsigned mostLessenings(InputDistribution distribution);
 
-struct VariedInputs {
-  std::string data;           ///< takes the place of data.bin; the same size
+struct VariedUploads {
   unsigned uploadsVaried = 0; ///< uploads whose values changed
   unsigned uploadsKept = 0;   ///< uploads of integers or of an unknown type
+};
+struct VariedInputs : VariedUploads {
+  std::string data; ///< takes the place of data.bin; the same size
 };
 
 /// New values from \p seed for every upload into a buffer of floating-point
@@ -99,8 +101,12 @@ struct VariedInputs {
 /// inputs; uploads that share their bytes share the values of the first of them, or
 /// keep their bytes if buffers of different types share them. The values are made
 /// smaller \p lessenings times. Fails if the plan reaches beyond \p data.
-llvm::Expected<VariedInputs> varyInputs(const kbrt::Plan &plan, std::string data, uint64_t seed,
+llvm::Expected<VariedInputs> varyInputs(const kbrt::Plan &plan, llvm::StringRef data, uint64_t seed,
                                         InputDistribution distribution, unsigned lessenings = 0);
+/// The same into \p out, which is as large as \p data; all of it is written.
+llvm::Expected<VariedUploads> varyInputs(const kbrt::Plan &plan, llvm::StringRef data,
+                                         llvm::MutableArrayRef<uint8_t> out, uint64_t seed,
+                                         InputDistribution distribution, unsigned lessenings = 0);
 
 /// \p data with each normal float32 and float64 element of the uploads one unit in the last place
 /// larger or smaller, as
@@ -115,9 +121,15 @@ using RecordSizes = std::vector<uint64_t>;
 /// The recorded values of \p data changed in the way of \p distribution, which keeps the recorded
 /// ones: in every upload, or in the one of that number (from 0) alone. Uploads of floating point,
 /// those that hold device pointers, or records of unknown size, keep their bytes.
-llvm::Expected<VariedInputs> varyRecorded(const kbrt::Plan &plan, std::string data, uint64_t seed,
-                                          InputDistribution distribution,
+llvm::Expected<VariedInputs> varyRecorded(const kbrt::Plan &plan, llvm::StringRef data,
+                                          uint64_t seed, InputDistribution distribution,
                                           std::optional<unsigned> only, const RecordSizes &records);
+/// The same into \p out, which is as large as \p data; all of it is written.
+llvm::Expected<VariedUploads> varyRecorded(const kbrt::Plan &plan, llvm::StringRef data,
+                                           llvm::MutableArrayRef<uint8_t> out, uint64_t seed,
+                                           InputDistribution distribution,
+                                           std::optional<unsigned> only,
+                                           const RecordSizes &records);
 
 /// What an upload holds that `varyRecorded` varies.
 enum class UploadWords : uint8_t { Kept, Integers, Records };

@@ -81,11 +81,15 @@ struct Recording {
   /// What the program wrote into its working directory and /tmp, by name; of a sandboxed run that
   /// records no steps.
   std::map<std::string, std::string> written;
+  /// What the program looked at of this machine's files and folders, as absolute paths, without
+  /// executable and image, and without what is its own in a sandbox; nothing if that is not known
+  /// in full. Of a good recording.
+  std::optional<std::vector<std::string>> inputs;
   int exitStatus = -1;
   double wallSeconds = 0;
   uint64_t peakMemoryBytes = 0;
 
-  /// The bytes of observables.bin.
+  /// The bytes that the host read, in their order.
   llvm::Expected<std::string> observables() const;
   /// Success if good, otherwise message and note as a `UsageError` with exit
   /// status 1: the fault is in the input program. Without a device a `ToolError`.

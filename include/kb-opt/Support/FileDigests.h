@@ -6,6 +6,7 @@
 #include "llvm/Support/Error.h"
 #include <map>
 #include <mutex>
+#include <string>
 
 namespace kbopt {
 
@@ -17,7 +18,7 @@ public:
 
 private:
   std::mutex mutex;
-  std::map<std::string, std::pair<std::string, Digest>> large; ///< by path: stamp and digest
+  std::map<std::string, Digest> large; ///< by stamp: a file has one under all its names
 };
 
 } // namespace kbopt

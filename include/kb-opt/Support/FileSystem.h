@@ -67,6 +67,9 @@ private:
 std::string userDataDirectory();
 /// `$XDG_CACHE_HOME/kb-opt` or `~/.cache/kb-opt`.
 std::string userCacheDirectory();
+/// Where recordings of programs are kept: a folder of `userCacheDirectory` that no program in a
+/// sandbox sees, because the results of originals are in it.
+std::string recordingsDirectory();
 
 } // namespace kbopt
 

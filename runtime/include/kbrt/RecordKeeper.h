@@ -11,13 +11,20 @@
 #include "kbrt/Plan.h"
 #include <cstdint>
 #include <cstdio>
+#include <deque>
 #include <memory>
+#include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace kbrt {
 
 inline constexpr const char *deviceFactsFileName = "device.txt";
+/// Which bytes of observables.bin the reads consist of, in their order, where some are there once
+/// that were read more often: lines with a place and a number of bytes. Missing where every byte is
+/// read once.
+inline constexpr const char *piecesFileName = "observables.txt";
 
 /// The file that bytes are appended to.
 enum class Payload : uint8_t { Data, Observables };
@@ -42,6 +49,8 @@ public:
   virtual bool keepDevice(const std::string &facts) = 0;
   /// A step was made that the plan must have, next.
   virtual bool noteStep(uint64_t digest) = 0;
+  /// The program looked at the file or folder \p path, or at some that are not known: empty.
+  virtual bool noteFile(const std::string &path) = 0;
   /// The plan as JSON; the end of the recording.
   virtual bool finish(const std::string &plan) = 0;
 };
@@ -49,6 +58,15 @@ public:
 /// What of a step is settled when it is made: all but the place of its data and the pointers in
 /// them.
 uint64_t stepDigest(const Step &step);
+
+/// Bytes of observables.bin.
+struct StoredPiece {
+  uint64_t place = 0, bytes = 0;
+};
+
+/// What the host read in the recording \p folder, whole and in the order of the reads. Nothing and
+/// \p error if it cannot be read.
+std::optional<std::string> readObservables(const std::string &folder, std::string &error);
 
 /// Keeps a recording in a folder.
 class FolderKeeper : public RecordKeeper {
@@ -67,21 +85,36 @@ public:
   std::string oracleDevice() override;
   bool keepDevice(const std::string &facts) override;
   bool noteStep(uint64_t digest) override;
+  bool noteFile(const std::string &path) override;
   bool finish(const std::string &plan) override;
 
   bool flush();
+  /// errno of the first write that failed: the disk is full, say. 0: none did.
+  int failure() const { return failed; }
   /// Whether \p plan has the steps that were noted, and its reads are what was answered; \p why if
   /// not.
   bool fits(const Plan &plan, std::string &why) const;
+  /// What the program looked at on this machine; nothing if that is not known in full.
+  const std::optional<std::vector<std::string>> &files() const { return notedFiles; }
 
 private:
   FolderKeeper() = default;
+  bool appendObservables(const void *bytes, uint64_t count);
+  bool writePieces() const;
   std::string folder, oracleFolder;
   std::FILE *data = nullptr, *observables = nullptr, *oracleFile = nullptr;
   OracleSize size;
   uint64_t answered = 0;
+  /// Of the observables, in the order of the reads; contents by a hash of theirs.
+  std::vector<StoredPiece> pieces;
+  std::unordered_multimap<uint64_t, StoredPiece> contents;
+  uint64_t storedBytes = 0;
+  /// The oracle's; the next answer comes from the first of them.
+  std::deque<StoredPiece> unanswered;
   std::vector<uint64_t> steps;
+  std::optional<std::vector<std::string>> notedFiles = std::vector<std::string>();
   bool isFinished = false;
+  int failed = 0;
 };
 
 } // namespace kbrt

@@ -69,6 +69,61 @@ protected:
   RecordRequest request;
 };
 
+TEST_F(Recorder, KnowsWhatTheProgramLookedAt) {
+  const std::string here = folder->file("here");
+  llvm::cantFail(realFileSystem().createDirectories(here + "/folder"));
+  llvm::cantFail(realFileSystem().write(here + "/stream.txt", "content"));
+  request.workingDirectory = here;
+  Recording recording = good("looking");
+  EXPECT_EQ(recording.out, "content\n2 4 6 8\n");
+  ASSERT_TRUE(recording.inputs.has_value());
+  for (const std::string &path :
+       {here + "/stream.txt", here + "/file.txt", here + "/open.txt", std::string("/absent.txt"),
+        here + "/asked.txt", here + "/folder", here + "/folder/inner.txt"})
+    EXPECT_EQ(llvm::count(*recording.inputs, path), 1) << path;
+  EXPECT_TRUE(llvm::any_of(*recording.inputs,
+                           [](llvm::StringRef path) { return path.ends_with("/libc.so.6"); }));
+  for (llvm::StringRef path : *recording.inputs)
+    EXPECT_FALSE(path.starts_with("/proc/") || path == request.executable || path == request.image)
+        << path.str();
+}
+
+TEST_F(Recorder, LeavesOutWhatIsTheProgramsOwnInASandbox) {
+  const std::string here = folder->file("here");
+  llvm::cantFail(realFileSystem().createDirectories(here));
+  request.workingDirectory = here;
+  request.sandbox = Sandbox{.readable = {here}};
+  if (llvm::Error none = checkSandbox(realProcessRunner())) {
+    llvm::consumeError(std::move(none));
+    GTEST_SKIP();
+  }
+  Recording recording = good("looking");
+  ASSERT_TRUE(recording.inputs.has_value());
+  EXPECT_EQ(llvm::count(*recording.inputs, here + "/file.txt"), 1);
+  EXPECT_EQ(llvm::count(*recording.inputs, "/absent.txt"), 1);
+  EXPECT_EQ(llvm::count(*recording.inputs, "/tmp/own.txt"), 0);
+}
+
+TEST_F(Recorder, DoesNotKnowWhatOtherProcessesLookAt) {
+  EXPECT_FALSE(good("starting").inputs.has_value());
+}
+
+TEST_F(Recorder, SaysThatTheDiskIsFull) {
+  for (const char *name : {dataFileName, observablesFileName}) {
+    request.folder = folder->file(std::string("full-") + name);
+    llvm::cantFail(realFileSystem().createDirectories(request.folder));
+    ASSERT_EQ(symlink("/dev/full", (request.folder + "/" + name).c_str()), 0);
+    request.arguments = {"simple"};
+    auto recording = recordProgram(realProcessRunner(), request);
+    ASSERT_FALSE(static_cast<bool>(recording)) << name;
+    const std::string text = llvm::toString(recording.takeError());
+    EXPECT_NE(text.find("cannot write the recording of program 'planTestPrograms' to '" +
+                        request.folder + "': No space left on device"),
+              std::string::npos)
+        << text;
+  }
+}
+
 TEST_F(Recorder, WritesStepsDataAndObservables) {
   Recording recording = good("simple");
   EXPECT_EQ(recording.out, "2 4 6 8\n");

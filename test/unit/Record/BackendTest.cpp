@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <iterator>
 #include <list>
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace kbrt;
@@ -72,7 +73,7 @@ protected:
     sequence.open();
   }
   void TearDown() override {
-    for (const char *name : {dataFileName, observablesFileName})
+    for (const char *name : {dataFileName, observablesFileName, planFileName, piecesFileName})
       unlink((folder + "/" + name).c_str());
     rmdir(folder.c_str());
   }
@@ -146,6 +147,54 @@ TEST_F(Recording, EqualPayloadsAreStoredOnce) {
   EXPECT_NE(placeOf(3), placeOf(4)) << "what is all the same may be of any type";
   EXPECT_NE(placeOf(5), placeOf(6)) << "not worth it";
   EXPECT_EQ(content(dataFileName), one + other + zeros + zeros + small + small);
+}
+
+TEST_F(Recording, EqualResultsAreStoredOnceAndAnsweredEachTime) {
+  std::string one(5000, 'x'), other(5000, 'y'), small = "short", all;
+  Plan plan;
+  plan.buffers.resize(1);
+  plan.buffers[0].bytes = 5000;
+  plan.steps.push_back(AllocStep{0});
+  for (const std::string *bytes : {&one, &small, &one, &one, &other, &small}) {
+    ASSERT_TRUE(keeper->append(Payload::Observables, bytes->data(), bytes->size()));
+    plan.steps.push_back(ReadStep{Region::linear({0, 0}, bytes->size()), all.size()});
+    all += *bytes;
+  }
+  ASSERT_TRUE(keeper->finish(planToJson(plan)));
+  EXPECT_EQ(content(observablesFileName), one + small + other + small);
+  std::string error;
+  EXPECT_EQ(readObservables(folder, error), all) << error;
+
+  // A candidate may read in other pieces.
+  const std::string fed = folder + "/fed";
+  ASSERT_EQ(mkdir(fed.c_str(), 0700), 0);
+  auto answers = FolderKeeper::create(fed, false, folder, error);
+  ASSERT_TRUE(answers) << error;
+  EXPECT_EQ(answers->oracle().bytes, all.size());
+  std::string taken;
+  for (size_t count : {size_t(3), size_t(9999), all.size() - 10002}) {
+    std::string piece(count, 0);
+    ASSERT_TRUE(answers->answer(piece.data(), count));
+    taken += piece;
+  }
+  EXPECT_EQ(taken, all);
+  char more;
+  EXPECT_FALSE(answers->answer(&more, 1));
+  unlink((fed + "/" + dataFileName).c_str());
+  rmdir(fed.c_str());
+}
+
+TEST_F(Recording, ABrokenListOfPiecesIsSaid) {
+  std::string one(5000, 'x');
+  for (int i = 0; i < 2; ++i)
+    ASSERT_TRUE(keeper->append(Payload::Observables, one.data(), one.size()));
+  ASSERT_TRUE(keeper->finish(planToJson({})));
+  for (const char *list : {"0 5001\n", "0 5000\nx\n", "5000 1\n"}) {
+    std::ofstream(folder + "/" + piecesFileName) << list;
+    std::string error;
+    EXPECT_FALSE(readObservables(folder, error)) << list;
+    EXPECT_EQ(error, folder + "/observables.txt: is no list of places in observables.bin");
+  }
 }
 
 TEST_F(Recording, RowsOfTheHostBecomeOnePayload) {

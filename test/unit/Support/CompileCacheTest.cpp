@@ -4,6 +4,8 @@
 #include "kb-opt/Support/FileSystem.h"
 #include "llvm/Support/FileSystem.h"
 #include <chrono>
+#include <cstdio>
+#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 
@@ -164,6 +166,112 @@ TEST_F(CompileCacheTest, DropsWhatWasNotUsedForLongest) {
   EXPECT_EQ(compiles, 4u);
   add("b");
   EXPECT_EQ(compiles, 5u);
+}
+
+/// Runs that leave a large file.
+struct LargeFilesTest : CompileCacheTest {
+  std::string out = folder.file("out"), data = out + "/data.bin";
+  std::string content = std::string(5000, 'd');
+
+  llvm::Expected<CompileOutcome> run(uint64_t maxBytes = 1 << 20) {
+    if (llvm::Error error = realFileSystem().createDirectories(out))
+      return std::move(error);
+    return open(maxBytes)->getOrCompile(
+        "key",
+        [&]() -> llvm::Expected<NewCompile> {
+          ++compiles;
+          EXPECT_FALSE(realFileSystem().exists(data));
+          std::FILE *file = std::fopen(data.c_str(), "w"); // in place, as a recorder writes
+          std::fputs(content.c_str(), file);
+          std::fclose(file);
+          return NewCompile{{0, "said", {}, {"data.bin"}}, {header, folder.file("absent")}, true};
+        },
+        out);
+  }
+  /// In a new folder, as another process has it.
+  llvm::Expected<CompileOutcome> runAgain(uint64_t maxBytes = 1 << 20) {
+    out = folder.file("out" + std::to_string(++folders));
+    data = out + "/data.bin";
+    return run(maxBytes);
+  }
+  std::string blob() {
+    for (const std::string &name : entries())
+      if (!llvm::StringRef(name).ends_with("-key") &&
+          llvm::StringRef(name).starts_with("llvmcache-"))
+        return folder.file("kept/" + name);
+    return "";
+  }
+  uint64_t numberOf(const std::string &path) {
+    struct stat status = {};
+    return ::stat(path.c_str(), &status) ? 0 : status.st_ino;
+  }
+  unsigned folders = 0;
+};
+
+TEST_F(LargeFilesTest, AreOneFileUnderTwoNames) {
+  llvm::cantFail(run());
+  const uint64_t number = numberOf(data);
+  CompileOutcome again = llvm::cantFail(runAgain());
+  EXPECT_EQ(compiles, 1u);
+  EXPECT_EQ(again.messages, "said");
+  EXPECT_EQ(again.files, std::vector<std::string>{"data.bin"});
+  EXPECT_EQ(llvm::cantFail(realFileSystem().read(data)), content);
+  EXPECT_EQ(numberOf(data), number);
+  // The entry may leave while its files are used.
+  llvm::cantFail(realFileSystem().remove(blob()));
+  EXPECT_EQ(llvm::cantFail(realFileSystem().read(data)), content);
+  llvm::cantFail(runAgain());
+  EXPECT_EQ(compiles, 2u);
+}
+
+TEST_F(LargeFilesTest, AreMadeAgainWhenTheyAreDamaged) {
+  llvm::cantFail(run());
+  for (std::string damage : {std::string(), content.substr(1), "x" + content.substr(1)}) {
+    const std::string kept = blob();
+    llvm::cantFail(realFileSystem().remove(kept)); // the run before keeps its own
+    llvm::cantFail(realFileSystem().write(kept, damage));
+    compiles = 0;
+    llvm::cantFail(runAgain());
+    EXPECT_EQ(compiles, 1u);
+    EXPECT_EQ(llvm::cantFail(realFileSystem().read(data)), content);
+    llvm::cantFail(runAgain());
+    EXPECT_EQ(compiles, 1u);
+  }
+}
+
+TEST_F(LargeFilesTest, AreMadeAgainWhenAFileAppearsThatWasNotThere) {
+  llvm::cantFail(run());
+  llvm::cantFail(realFileSystem().write(folder.file("absent"), "now there"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(40));
+  llvm::cantFail(runAgain());
+  EXPECT_EQ(compiles, 2u);
+  llvm::cantFail(runAgain());
+  EXPECT_EQ(compiles, 2u);
+  llvm::cantFail(realFileSystem().remove(folder.file("absent")));
+  llvm::cantFail(runAgain());
+  EXPECT_EQ(compiles, 3u);
+}
+
+TEST_F(LargeFilesTest, AreNotKeptBeyondHalfOfTheLimit) {
+  llvm::cantFail(run(2 * content.size() - 1));
+  EXPECT_TRUE(entries().empty());
+  llvm::cantFail(runAgain(2 * content.size() - 1));
+  EXPECT_EQ(compiles, 2u);
+  EXPECT_TRUE(troubles.empty());
+}
+
+TEST_F(LargeFilesTest, LeaveTheFolderAtOnceBeyondTheLimit) {
+  for (char c = 'a'; c < 'g'; ++c) {
+    content = std::string(5000, c);
+    write(std::string(1, c));
+    llvm::cantFail(runAgain(15000));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  uint64_t bytes = 0;
+  for (const std::string &name : entries())
+    bytes += llvm::cantFail(realFileSystem().read(folder.file("kept/" + name))).size();
+  EXPECT_LE(bytes, 15000u);
+  EXPECT_GE(bytes, 5000u);
 }
 
 TEST(CompileInputs, AreReadFromRulesOfMake) {

@@ -7,6 +7,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <dirent.h>
+#include <fcntl.h>
+#include <fstream>
 #include <string>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -399,7 +402,36 @@ struct Command {
   int (*run)();
 };
 
+/// Looks at the machine's files in several ways.
+int looking() {
+  std::string word;
+  std::ifstream("stream.txt") >> word;
+  if (std::FILE *file = std::fopen("file.txt", "r"))
+    std::fclose(file);
+  if (int descriptor = open("open.txt", O_RDONLY); descriptor >= 0)
+    close(descriptor);
+  struct stat status;
+  (void)!stat("/absent.txt", &status);
+  (void)!access("asked.txt", R_OK);
+  if (DIR *folder = opendir("folder")) {
+    (void)!openat(dirfd(folder), "inner.txt", O_RDONLY);
+    closedir(folder);
+  }
+  for (const char *path : {"/proc/self/status", "/tmp/own.txt"})
+    if (std::FILE *file = std::fopen(path, "r"))
+      std::fclose(file);
+  std::printf("%s\n", word.c_str());
+  return simple();
+}
+
+int starting() {
+  (void)!std::system("true");
+  return simple();
+}
+
 const Command commands[] = {
+    {"looking", looking},
+    {"starting", starting},
     {"simple", simple},
     {"simple-and-sleep", simpleAndSleep},
     {"product", product},
