@@ -15,7 +15,7 @@ namespace {
 
 struct MapComparison {
   unsigned cases = 0, launches = 0;
-  double milliseconds = 0; ///< of the derivations
+  double milliseconds = 0; ///< of the map and the derivations
   std::string why;         ///< no plan of a case could be derived
   std::string difference;  ///< of a derived plan from its recorded one
 };
@@ -78,8 +78,10 @@ llvm::Expected<ExitStatus> kbopt::emitLaunchMap(Context &context) {
     auto parsed = context.parser.parse(context.command, *text);
     if (!parsed)
       return parsed.takeError();
+    const double start = context.clock.monotonicSeconds();
     LaunchMap map(**original, **parsed);
     MapComparison result;
+    result.milliseconds = 1000 * (context.clock.monotonicSeconds() - start);
     for (const TestCase &test : session.cases->cases())
       if (!test.variesRecorded && !test.asksMore && result.difference.empty() && result.why.empty())
         if (llvm::Error error = compareCase(session, map, *candidate, test, result))

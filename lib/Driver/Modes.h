@@ -28,8 +28,8 @@ llvm::Expected<ExitStatus> emitKbIr(Context &context);
 llvm::Expected<ExitStatus> emitKbNest(Context &context);
 /// --emit=plan: plan.json of the program's own run.
 llvm::Expected<ExitStatus> emitPlan(Context &context);
-/// --emit=launch-map: whether the plans that the launch map of each file of --judge derives are those
-/// that its host makes. The status is Diagnostics if one is not.
+/// --emit=launch-map: whether the plans that the launch map of each file of --judge derives are
+/// those that its host makes. The status is Diagnostics if one is not.
 llvm::Expected<ExitStatus> emitLaunchMap(Context &context);
 /// --emit=job: a folder with the program's own run and its machine code, for kb-run
 /// on a machine with a GPU.

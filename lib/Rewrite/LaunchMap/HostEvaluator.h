@@ -107,6 +107,10 @@ private:
                                             uint64_t bytes);
   void add(kbrt::Step step);
 
+  /// Nodes that are evaluated at most in the place of one launch.
+  static constexpr unsigned mostWork = 200000;
+
+  std::string textOf(const clang::Expr *expr) const;
   std::nullopt_t refuse(const clang::Stmt *statement, const llvm::Twine &why);
 
   const ParsedProgram &program;

@@ -9,7 +9,7 @@ using llvm::APFloat;
 using llvm::APInt;
 using llvm::APSInt;
 
-static std::string printed(const Expr *expr, const ASTContext &ast) {
+std::string HostEvaluator::textOf(const Expr *expr) const {
   std::string text;
   llvm::raw_string_ostream os(text);
   expr->printPretty(os, nullptr, ast.getPrintingPolicy());
@@ -26,7 +26,7 @@ bool HostEvaluator::namesOwn(const Expr *expr) {
 }
 
 HostEvaluator::Result HostEvaluator::evaluate(const Expr *expr) {
-  if (++work > 200000)
+  if (++work > mostWork)
     return refuse(expr, "too much is computed in the place of a launch");
   // A called function has names of its own.
   if (frames.size() == 1)
@@ -57,7 +57,7 @@ HostEvaluator::Result HostEvaluator::evaluateNew(const Expr *expr) {
   if (const auto *each = dyn_cast<CXXConstructExpr>(expr))
     return construct(each);
   if (isa<CXXMemberCallExpr, CXXOperatorCallExpr>(expr))
-    return refuse(expr, "'" + printed(expr, ast) + "' is not followed");
+    return refuse(expr, "'" + textOf(expr) + "' is not followed");
   if (const auto *each = dyn_cast<CallExpr>(expr))
     return call(each);
   if (const auto *each = dyn_cast<MemberExpr>(expr))
@@ -68,7 +68,7 @@ HostEvaluator::Result HostEvaluator::evaluateNew(const Expr *expr) {
     return evaluate(each->getExpr());
   if (isa<CXXNullPtrLiteralExpr, GNUNullExpr>(expr))
     return Address{};
-  return refuse(expr, "the launch does not tell what '" + printed(expr, ast) + "' is");
+  return refuse(expr, "the launch does not tell what '" + textOf(expr) + "' is");
 }
 
 HostValue *HostEvaluator::place(const VarDecl *variable) {
@@ -173,7 +173,7 @@ HostEvaluator::Result HostEvaluator::convert(const HostValue &value, const CastE
   default:
     break;
   }
-  return refuse(expr, "the conversion '" + printed(expr, ast) + "' is not followed");
+  return refuse(expr, "the conversion '" + textOf(expr) + "' is not followed");
 }
 
 HostEvaluator::Result HostEvaluator::addressOf(const Expr *operand) {
@@ -192,313 +192,7 @@ HostEvaluator::Result HostEvaluator::addressOf(const Expr *operand) {
                   : arithmetic(element, BO_Add, *base, *index, element->getBase()->getType(),
                                element->getBase()->getType());
   }
-  return refuse(operand, "the address of '" + printed(operand, ast) + "' is not followed");
-}
-
-HostEvaluator::Result HostEvaluator::unary(const UnaryOperator *expr) {
-  const Expr *operand = expr->getSubExpr();
-  if (expr->getOpcode() == UO_AddrOf)
-    return addressOf(operand);
-  if (expr->isIncrementDecrementOp()) {
-    HostValue *target = place(operand);
-    if (!target || !target->index())
-      return refuse(expr,
-                    "'" + printed(operand, ast) + "' is not a variable of the new statements");
-    const HostValue before = *target;
-    QualType type = operand->getType();
-    Result after =
-        arithmetic(expr, expr->isIncrementOp() ? BO_Add : BO_Sub, before,
-                   type->isPointerType() ? integerOf(1, ast.LongTy, ast) : integerOf(1, type, ast),
-                   type, type);
-    if (after)
-      *target = *after;
-    return !after ? std::nullopt : expr->isPrefix() ? after : Result(before);
-  }
-  Result value = evaluate(operand);
-  if (!value)
-    return std::nullopt;
-  const auto *integer = std::get_if<APSInt>(&*value);
-  const auto *number = std::get_if<APFloat>(&*value);
-  switch (expr->getOpcode()) {
-  case UO_Plus:
-    return value;
-  case UO_Minus:
-    if (integer && !(integer->isSigned() && integer->isMinSignedValue()))
-      return HostValue(-*integer);
-    if (number)
-      return HostValue(neg(*number));
-    break;
-  case UO_Not:
-    if (integer)
-      return HostValue(~*integer);
-    break;
-  case UO_LNot:
-    if (integer)
-      return integerOf(integer->isZero(), expr->getType(), ast);
-    break;
-  default:
-    break;
-  }
-  return refuse(expr, "'" + printed(expr, ast) + "' is not followed");
-}
-
-HostEvaluator::Result HostEvaluator::binary(const BinaryOperator *expr) {
-  if (expr->isAssignmentOp())
-    return assign(expr);
-  if (expr->isLogicalOp())
-    return logical(expr);
-  Result left = evaluate(expr->getLHS());
-  Result right = left ? evaluate(expr->getRHS()) : std::nullopt;
-  if (!right || expr->getOpcode() == BO_Comma)
-    return right;
-  QualType pointer = expr->getLHS()->getType()->isPointerType() ? expr->getLHS()->getType()
-                                                                : expr->getRHS()->getType();
-  return arithmetic(expr, expr->getOpcode(), *left, *right, pointer, expr->getType());
-}
-
-HostEvaluator::Result HostEvaluator::logical(const BinaryOperator *expr) {
-  const bool isAnd = expr->getOpcode() == BO_LAnd;
-  std::optional<bool> left = truth(expr->getLHS());
-  if (!left)
-    return std::nullopt;
-  if (*left != isAnd)
-    return integerOf(*left, expr->getType(), ast);
-  std::optional<bool> right = truth(expr->getRHS());
-  return right ? Result(integerOf(*right, expr->getType(), ast)) : std::nullopt;
-}
-
-/// Whether \p opcode holds of two values that compare as \p less and \p equal say.
-static std::optional<bool> holds(BinaryOperatorKind opcode, bool less, bool equal) {
-  switch (opcode) {
-  case BO_LT:
-    return less;
-  case BO_LE:
-    return less || equal;
-  case BO_GT:
-    return !less && !equal;
-  case BO_GE:
-    return !less;
-  case BO_EQ:
-    return equal;
-  case BO_NE:
-    return !equal;
-  default:
-    return std::nullopt;
-  }
-}
-
-/// \p left \p opcode \p right in the type that both have; nothing if that is undefined.
-static std::optional<APSInt> combine(BinaryOperatorKind opcode, const APSInt &left,
-                                     const APSInt &right) {
-  bool overflows = false;
-  const bool isSigned = left.isSigned();
-  auto make = [&](APInt result) -> std::optional<APSInt> {
-    if (overflows)
-      return std::nullopt;
-    return APSInt(std::move(result), !isSigned);
-  };
-  switch (opcode) {
-  case BO_Add:
-    return make(isSigned ? left.sadd_ov(right, overflows) : APInt(left) + right);
-  case BO_Sub:
-    return make(isSigned ? left.ssub_ov(right, overflows) : APInt(left) - right);
-  case BO_Mul:
-    return make(isSigned ? left.smul_ov(right, overflows) : APInt(left) * right);
-  case BO_Div:
-  case BO_Rem:
-    if (right.isZero() || (isSigned && left.isMinSignedValue() && right.isAllOnes()))
-      return std::nullopt;
-    return opcode == BO_Div ? left / right : left % right;
-  case BO_And:
-    return left & right;
-  case BO_Or:
-    return left | right;
-  case BO_Xor:
-    return left ^ right;
-  default:
-    return std::nullopt;
-  }
-}
-
-static std::optional<APFloat> combine(BinaryOperatorKind opcode, APFloat left,
-                                      const APFloat &right) {
-  constexpr auto rounding = APFloat::rmNearestTiesToEven;
-  if (opcode == BO_Add)
-    left.add(right, rounding);
-  else if (opcode == BO_Sub)
-    left.subtract(right, rounding);
-  else if (opcode == BO_Mul)
-    left.multiply(right, rounding);
-  else if (opcode == BO_Div)
-    left.divide(right, rounding);
-  else
-    return std::nullopt;
-  return left;
-}
-
-HostEvaluator::Result HostEvaluator::arithmetic(const Expr *place, BinaryOperatorKind opcode,
-                                                const HostValue &left, const HostValue &right,
-                                                QualType pointer, QualType type) {
-  const auto *a = std::get_if<APSInt>(&left), *b = std::get_if<APSInt>(&right);
-  if (a && b && (opcode == BO_Shl || opcode == BO_Shr)) {
-    if (!b->isNegative() && b->ult(a->getBitWidth()) && !(opcode == BO_Shl && a->isNegative())) {
-      const unsigned by = static_cast<unsigned>(b->getZExtValue());
-      const APSInt result = opcode == BO_Shl ? *a << by : *a >> by;
-      if (opcode == BO_Shr || a->isUnsigned() || (result >> by) == *a)
-        return HostValue(result);
-    }
-  } else if (a && b && a->getBitWidth() == b->getBitWidth() && a->isSigned() == b->isSigned()) {
-    if (auto holding = holds(opcode, *a < *b, *a == *b))
-      return integerOf(*holding, type, ast);
-    if (auto result = combine(opcode, *a, *b))
-      return asInteger(*result, type, ast);
-  } else if (std::holds_alternative<Address>(left) || std::holds_alternative<Address>(right)) {
-    return pointerArithmetic(place, opcode, left, right, pointer, type);
-  } else if (const auto *f = std::get_if<const FunctionDecl *>(&left)) {
-    if (const auto *g = std::get_if<const FunctionDecl *>(&right);
-        g && (opcode == BO_EQ || opcode == BO_NE))
-      return integerOf((*f == *g) == (opcode == BO_EQ), type, ast);
-  } else if (const auto *x = std::get_if<APFloat>(&left)) {
-    const auto *y = std::get_if<APFloat>(&right);
-    if (y && &x->getSemantics() == &y->getSemantics() && !x->isNaN() && !y->isNaN()) {
-      if (auto holding = holds(opcode, x->compare(*y) == APFloat::cmpLessThan,
-                               x->compare(*y) == APFloat::cmpEqual))
-        return integerOf(*holding, type, ast);
-      if (auto result = combine(opcode, *x, *y))
-        return HostValue(*result);
-    }
-  }
-  return refuse(place, "'" + printed(place, ast) + "' is not followed");
-}
-
-HostEvaluator::Result HostEvaluator::pointerArithmetic(const Expr *place, BinaryOperatorKind opcode,
-                                                       const HostValue &left,
-                                                       const HostValue &right, QualType pointer,
-                                                       QualType type) {
-  const auto *a = std::get_if<Address>(&left), *b = std::get_if<Address>(&right);
-  QualType pointee = pointer->getPointeeType();
-  if (a && b)
-    if (auto holding = holds(opcode, a->value < b->value, a->value == b->value))
-      return integerOf(*holding, type, ast);
-  if (!pointee.isNull() && !pointee->isIncompleteType()) {
-    const int64_t size = ast.getTypeSizeInChars(pointee).getQuantity();
-    if (a && b && opcode == BO_Sub && size)
-      return integerOf(static_cast<uint64_t>(static_cast<int64_t>(a->value - b->value) / size),
-                       type, ast);
-    const Address *base = a ? a : b;
-    const auto *offset = std::get_if<APSInt>(a ? &right : &left);
-    if (offset && (opcode == BO_Add || (opcode == BO_Sub && a))) {
-      const uint64_t bytes =
-          static_cast<uint64_t>(offset->getExtValue()) * static_cast<uint64_t>(size);
-      return Address{opcode == BO_Add ? base->value + bytes : base->value - bytes};
-    }
-  }
-  return refuse(place, "'" + printed(place, ast) + "' is not followed");
-}
-
-HostEvaluator::Result HostEvaluator::assign(const BinaryOperator *expr) {
-  if (!place(expr->getLHS()))
-    return refuse(expr,
-                  "'" + printed(expr->getLHS(), ast) + "' is not a variable of the new statements");
-  Result value = evaluate(expr->getRHS());
-  HostValue *target = place(expr->getLHS());
-  if (const auto *compound = dyn_cast<CompoundAssignOperator>(expr); compound && value) {
-    QualType type = compound->getComputationLHSType(), own = expr->getLHS()->getType();
-    const auto *before = std::get_if<APSInt>(target);
-    const HostValue left = before && type->isIntegralOrEnumerationType()
-                               ? HostValue(asInteger(*before, type, ast))
-                               : *target;
-    value = arithmetic(expr, BinaryOperator::getOpForCompoundAssignment(expr->getOpcode()), left,
-                       *value, own, compound->getComputationResultType());
-    if (value)
-      if (const auto *after = std::get_if<APSInt>(&*value);
-          after && own->isIntegralOrEnumerationType())
-        value = HostValue(asInteger(*after, own, ast));
-  }
-  if (value)
-    *target = *value;
-  return value;
-}
-
-HostEvaluator::Result HostEvaluator::construct(const CXXConstructExpr *expr) {
-  if (!isDim3(expr->getType()))
-    return constructRecord(expr);
-  kbrt::Dim3 value;
-  uint32_t *components[] = {&value.x, &value.y, &value.z};
-  for (unsigned i = 0; i < expr->getNumArgs(); ++i) {
-    Result each = i < 3 ? evaluate(expr->getArg(i)) : std::nullopt;
-    const auto *component = each ? std::get_if<APSInt>(&*each) : nullptr;
-    if (!component)
-      return refuse(expr, "'" + printed(expr, ast) + "' is not followed");
-    *components[i] = static_cast<uint32_t>(component->extOrTrunc(64).getZExtValue());
-  }
-  return value;
-}
-
-/// A record of numbers without gaps, whose constructor the program defines: a divisor that the host
-/// prepares.
-HostEvaluator::Result HostEvaluator::constructRecord(const CXXConstructExpr *expr) {
-  const FunctionDecl *definition = nullptr;
-  const CXXRecordDecl *record = expr->getConstructor()->getParent();
-  const std::string name = record->getNameAsString();
-  if (!expr->getConstructor()->hasBody(definition) || record->getNumBases() || record->isUnion() ||
-      record->isDynamicClass() || program.sources().isInSystemHeader(definition->getLocation()))
-    return refuse(expr, "the launch does not tell what '" + name + "' is");
-  const auto *constructor = cast<CXXConstructorDecl>(definition);
-  std::optional<Frame> frame = frameOf(expr, constructor, {expr->getArgs(), expr->getNumArgs()});
-  if (!frame)
-    return std::nullopt;
-  frames.push_back(std::move(*frame));
-  bool isComplete = true;
-  for (const CXXCtorInitializer *each : constructor->inits()) {
-    Result value = each->isMemberInitializer() ? evaluate(each->getInit()) : std::nullopt;
-    isComplete &= value.has_value();
-    if (value)
-      frames.back().object[each->getMember()] = std::move(*value);
-  }
-  const Flow flow = isComplete ? execute(constructor->getBody()) : Flow::Stop;
-  const std::map<const FieldDecl *, HostValue> object = std::move(frames.back().object);
-  frames.pop_back();
-  if (flow != Flow::Next && flow != Flow::Return)
-    return refuse(expr, "how '" + name + "' is made is not followed");
-  Bytes result;
-  for (const FieldDecl *field : record->fields()) {
-    auto value = object.find(field);
-    auto bytes = value == object.end() || field->isBitField()
-                     ? std::nullopt
-                     : bytesOf(value->second, field->getType(), ast);
-    if (!bytes || ast.getFieldOffset(field) != 8 * result.bytes.size())
-      return refuse(expr, "a '" + name + "' has members or gaps whose bytes are not known");
-    llvm::append_range(result.bytes, *bytes);
-  }
-  if (result.bytes.size() != size_t(ast.getTypeSizeInChars(expr->getType()).getQuantity()))
-    return refuse(expr, "a '" + name + "' has gaps whose bytes are not known");
-  return result;
-}
-
-HostEvaluator::Result HostEvaluator::member(const MemberExpr *expr) {
-  const auto *field = dyn_cast<FieldDecl>(expr->getMemberDecl());
-  if (field && isa<CXXThisExpr>(ast::strip(expr->getBase())))
-    if (const HostValue &known = frames.back().object[field]; known.index())
-      return known;
-  if (!field || expr->isArrow() || field->isBitField())
-    return refuse(expr, "the launch does not tell what '" + printed(expr, ast) + "' is");
-  Result base = evaluate(expr->getBase());
-  if (!base)
-    return std::nullopt;
-  if (const auto *extents = std::get_if<kbrt::Dim3>(&*base); extents && field->getIdentifier()) {
-    const llvm::StringRef name = field->getName();
-    return integerOf(name == "x"   ? extents->x
-                     : name == "y" ? extents->y
-                                   : extents->z,
-                     expr->getType(), ast);
-  }
-  const auto *record = std::get_if<Bytes>(&*base);
-  const uint64_t offset = ast.getFieldOffset(field) / 8,
-                 size = ast.getTypeSizeInChars(field->getType()).getQuantity();
-  if (!record || offset + size > record->bytes.size())
-    return refuse(expr, "the launch does not tell what '" + printed(expr, ast) + "' is");
-  return valueOf(llvm::ArrayRef(record->bytes).slice(offset, size), field->getType(), ast);
+  return refuse(operand, "the address of '" + textOf(operand) + "' is not followed");
 }
 
 std::optional<bool> HostEvaluator::truth(const Expr *expr) {
@@ -507,7 +201,7 @@ std::optional<bool> HostEvaluator::truth(const Expr *expr) {
     return std::nullopt;
   if (const auto *integer = std::get_if<APSInt>(&*value))
     return !integer->isZero();
-  return refuse(expr, "'" + printed(expr, ast) + "' is not followed");
+  return refuse(expr, "'" + textOf(expr) + "' is not followed");
 }
 
 std::optional<uint64_t> HostEvaluator::natural(const Expr *expr) {
@@ -517,7 +211,7 @@ std::optional<uint64_t> HostEvaluator::natural(const Expr *expr) {
   const auto *integer = std::get_if<APSInt>(&*value);
   if (integer && !integer->isNegative() && integer->getActiveBits() <= 64)
     return integer->getZExtValue();
-  return refuse(expr, "'" + printed(expr, ast) + "' is no size");
+  return refuse(expr, "'" + textOf(expr) + "' is no size");
 }
 
 std::optional<uint64_t> HostEvaluator::address(const Expr *expr) {
@@ -526,7 +220,7 @@ std::optional<uint64_t> HostEvaluator::address(const Expr *expr) {
     return std::nullopt;
   if (const auto *pointer = std::get_if<Address>(&*value))
     return pointer->value;
-  return refuse(expr, "'" + printed(expr, ast) + "' is no pointer to device memory");
+  return refuse(expr, "'" + textOf(expr) + "' is no pointer to device memory");
 }
 
 std::optional<kbrt::Dim3> HostEvaluator::extents(const Expr *expr) {
@@ -535,7 +229,7 @@ std::optional<kbrt::Dim3> HostEvaluator::extents(const Expr *expr) {
     return std::nullopt;
   if (const auto *shape = std::get_if<kbrt::Dim3>(&*value))
     return *shape;
-  return refuse(expr, "'" + printed(expr, ast) + "' is no grid or block");
+  return refuse(expr, "'" + textOf(expr) + "' is no grid or block");
 }
 
 std::optional<uint32_t> HostEvaluator::stream(const Expr *expr) {
@@ -548,5 +242,5 @@ std::optional<uint32_t> HostEvaluator::stream(const Expr *expr) {
     return known->id;
   if (const auto *pointer = std::get_if<Address>(&*value); pointer && !pointer->value)
     return values.nullStream();
-  return refuse(expr, "the launch does not tell what stream '" + printed(expr, ast) + "' is");
+  return refuse(expr, "the launch does not tell what stream '" + textOf(expr) + "' is");
 }

@@ -6,9 +6,6 @@ using namespace kbopt;
 using namespace kbopt::hostmap;
 using namespace clang;
 
-/// Nodes that are evaluated at most in the place of one launch.
-constexpr unsigned mostWork = 200000;
-
 HostEvaluator::HostEvaluator(const ParsedProgram &program, const FunctionDecl *host,
                              const std::set<std::string> &changedNames,
                              const RecordedValues &values, ExprFacts &facts, HostState &state,

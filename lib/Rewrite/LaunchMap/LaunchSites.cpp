@@ -133,9 +133,22 @@ std::string differenceOfDeclarations(const OtherDeclarations &before,
   return "";
 }
 
-/// Whether evaluating \p expr twice, or not at all, may be seen. Accessors of the standard library
-/// do nothing but return a pointer.
-bool hasEffects(const Expr *expr) {
+/// Whether calling \p callee, of no visible body, does nothing but compute: an accessor of the
+/// standard library, a function of CUDA's on numbers, one of mathematics.
+bool onlyComputes(const FunctionDecl *callee, const SourceManager &sources) {
+  const IdentifierInfo *identifier = callee ? callee->getIdentifier() : nullptr;
+  if (!identifier)
+    return false;
+  if (callee->getBuiltinID() && callee->getReturnType()->isRealFloatingType())
+    return true;
+  const StringRef name = identifier->getName();
+  return sources.isInSystemHeader(callee->getLocation()) &&
+         (name.starts_with("__") || name.starts_with("make_") ||
+          llvm::is_contained({"data", "get", "begin", "raw_pointer_cast"}, name));
+}
+
+/// Whether evaluating \p expr twice, or not at all, may be seen.
+bool hasEffects(const Expr *expr, const SourceManager &sources) {
   if (isRepeatable(expr))
     return false;
   for (const Stmt *each : ast::findAll<Stmt>(expr)) {
@@ -147,12 +160,9 @@ bool hasEffects(const Expr *expr) {
       return true;
     if (!call || isRepeatable(call))
       continue;
-    const FunctionDecl *callee = call->getDirectCallee();
-    const IdentifierInfo *name = callee ? callee->getIdentifier() : nullptr;
-    const bool isAccess =
-        isa<CXXOperatorCallExpr>(call) && !cast<CXXOperatorCallExpr>(call)->isAssignmentOp();
-    if (!isAccess && !(name && llvm::is_contained({"data", "get", "begin", "raw_pointer_cast"},
-                                                  name->getName())))
+    const auto *operation = dyn_cast<CXXOperatorCallExpr>(call);
+    if (!(operation && !operation->isAssignmentOp()) &&
+        !onlyComputes(call->getDirectCallee(), sources))
       return true;
   }
   return false;
@@ -166,7 +176,7 @@ std::string obstacleOf(const ParsedProgram &original, const LaunchSite::Part &pa
     std::vector<const Expr *> all(launch->arg_begin(), launch->arg_end());
     if (launch->getConfig())
       llvm::append_range(all, launch->getConfig()->arguments());
-    if (llvm::any_of(all, hasEffects))
+    if (llvm::any_of(all, [&](const Expr *each) { return hasEffects(each, original.sources()); }))
       return place + " launches with arguments that have side effects";
     const FunctionDecl *kernel = launch->getDirectCallee();
     if (!kernel || isNamedOutsideLaunches(original, kernel))
