@@ -130,6 +130,11 @@ llvm::Expected<json::Value> ProgramEnvironment::computeJudgement(const NodeId &i
             GateRecord::undecided(GateId::G12, "the original cannot be timed: " + timing->message));
     }
   } else {
+    if (effort == JudgeEffort::Final) { // while the original's own gates may still run
+      ProgramArtefacts exact = *program;
+      exact.exactly = true;
+      judgeOf.prepare(exact);
+    }
     // Only the final check's answers are whole.
     JournaledGates gates(journal, [&](llvm::StringRef name) { return request({id, name}); });
     auto judged = judgeOf.judge(*program, stepsTo(id), node(id).promise, effort,

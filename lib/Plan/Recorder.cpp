@@ -6,6 +6,7 @@
 #include "kb-opt/Support/Digest.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FileSystem.h"
+#include "kb-opt/Support/TurnsFolder.h"
 #include "kbrt/CubinTable.h"
 #include "kbrt/Memory.h"
 #include "kbrt/RecordKeeper.h"
@@ -136,6 +137,8 @@ Expected<ProcessRequest> makeProcess(const RecordRequest &request, Mode mode,
   set("KBRECORD_FILE_BYTES", llvm::Twine(request.limits.fileBytes));
   set("KBRECORD_LAUNCHES", llvm::Twine(request.limits.launches));
   set("KBRECORD_DEVICE_INDEX", llvm::Twine(request.deviceIndex));
+  if (const char *runtime = std::getenv("XDG_RUNTIME_DIR")) // where turns are agreed upon
+    set("XDG_RUNTIME_DIR", runtime);
   set("KBRECORD_QUIET_MILLISECONDS",
       llvm::Twine(static_cast<uint64_t>(1000 * request.quietSeconds)));
   set("KBRECORD_ROUNDING", request.rounding);
@@ -158,6 +161,8 @@ Expected<ProcessRequest> makeProcess(const RecordRequest &request, Mode mode,
   if (process.sandbox) {
     Sandbox &sandbox = *process.sandbox;
     sandbox.seesGpus = isOnGpu;
+    if (std::optional<std::string> turns = isOnGpu ? turnsFolder() : std::nullopt)
+      sandbox.writable.push_back(*turns);
     sandbox.readable.push_back(parent(*library));
     sandbox.readable.push_back(parent(executable));
     if (!image.empty())

@@ -137,9 +137,10 @@ llvm::Expected<bool> Explorer::start() {
   if (!isUsable(nodes.at(rootId)))
     return false;
   if (isScreened) {
+    originalProver = std::make_unique<Prover>(environment);
     prover = std::make_unique<Prover>(environment);
     originalIsProven = false;
-    prover->begin(rootId, /*isOriginal=*/true);
+    originalProver->begin(rootId, /*isOriginal=*/true);
   }
   return true;
 }

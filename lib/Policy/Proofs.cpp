@@ -141,11 +141,12 @@ std::optional<NodeId> Explorer::provenTwin(const NodeId &node) const {
 }
 
 llvm::Error Explorer::takeProof() {
+  // Nothing is called correct before the original is.
+  if (llvm::Error error = awaitOriginal())
+    return error;
   const NodeId node = prover->node();
   return keepUnlessStopped(prover->take(), [&](NodeJudgement judgement) {
-    if (!originalIsProven)
-      takeOriginal(std::move(judgement));
-    else
+    if (originalIsProven && result.original.verdict == VerdictKind::Correct)
       settleProof(node, judgement);
   });
 }
@@ -153,10 +154,13 @@ llvm::Error Explorer::takeProof() {
 llvm::Error Explorer::reviewProofs() {
   if (!prover)
     return llvm::Error::success();
-  if (prover->isDone())
+  if (originalProver->isDone())
+    if (llvm::Error error = awaitOriginal())
+      return error;
+  if (prover->isDone() && originalIsProven)
     if (llvm::Error error = takeProof())
       return error;
-  if (prover->isRunning() || !originalIsProven || stopped() || outOfTime() || bestNode == rootId ||
+  if (prover->isRunning() || stopped() || outOfTime() || bestNode == rootId ||
       provenTwin(bestNode) || nodes.at(rootId).judgement.timeUs < best * leastProofRatio ||
       clock.monotonicSeconds() - bestSince < leaderStands)
     return llvm::Error::success();
@@ -165,12 +169,15 @@ llvm::Error Explorer::reviewProofs() {
 }
 
 llvm::Error Explorer::awaitOriginal() {
-  if (originalIsProven || !prover->isRunning())
+  if (!originalProver || !originalProver->isRunning())
     return llvm::Error::success();
-  return takeProof();
+  return keepUnlessStopped(originalProver->take(),
+                           [&](NodeJudgement judgement) { takeOriginal(std::move(judgement)); });
 }
 
 llvm::Expected<std::optional<NodeJudgement>> Explorer::prove(const NodeId &node) {
+  if (llvm::Error error = awaitOriginal())
+    return std::move(error);
   if (prover && prover->isRunning())
     if (llvm::Error error = takeProof())
       return std::move(error);

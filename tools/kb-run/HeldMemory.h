@@ -55,7 +55,7 @@ private:
                                           kbrt::cuda::Problem &problem);
 
   std::unique_ptr<kbrt::cuda::Device> device;
-  std::optional<Turn> turn;
+  std::optional<kbrt::cuda::Turn> turn;
   std::unique_ptr<kbrt::cuda::ResultComparison> comparison;
   std::unique_ptr<kbrt::cuda::DeviceBlock> inputs, workBlock, results;
   std::vector<std::unique_ptr<kbrt::cuda::DeviceBlock>> references; ///< by set

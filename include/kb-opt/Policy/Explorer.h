@@ -249,8 +249,10 @@ private:
   unsigned silences = 0;                  ///< "unavailable" in a row
   double best = 0;
   NodeId bestNode;
-  double bestSince = 0;                   ///< by the clock
-  std::unique_ptr<class Prover> prover;   ///< where candidates are screened
+  double bestSince = 0; ///< by the clock
+  /// Where candidates are screened: of the original's own gates, and of a leader's.
+  std::unique_ptr<class Prover> originalProver, prover;
+  ///< where candidates are screened
   bool originalIsProven = true;           ///< its own gates have run
   std::map<NodeId, NodeJudgement> proofs; ///< correct ones
   std::set<Digest> refusedCode;           ///< by a proof
