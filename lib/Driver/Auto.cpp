@@ -104,6 +104,7 @@ static llvm::Expected<ExitStatus> search(Context &context) {
 
   ProgramEnvironment environment(session, *asked);
   SearchReport report(session, startSeconds);
+  environment.recordEarly();
   // Without a pass that applies there is nothing to judge the original for.
   if (!*asked) {
     auto applies = environment.appliesAnywhere();
@@ -112,6 +113,7 @@ static llvm::Expected<ExitStatus> search(Context &context) {
     if (!*applies)
       return report.nothingApplies(environment);
   }
+  environment.proposeEarly();
   std::vector<BadLine> told;
   report.opened(knowledge->evidence().size() - builtinEvidence(session.timeSource(), told).size(),
                 directory);

@@ -7,10 +7,13 @@
 #include "ProgramEnvironment.h"
 #include "kb-opt/Plan/PlanTransform.h"
 #include "kb-opt/Rewrite/LaunchMap.h"
+#include "kb-opt/Rewrite/RewritePass.h"
 #include "kb-opt/Screen/VaultScreen.h"
+#include "kb-opt/Source/DeviceText.h"
 #include "kb-opt/Source/ProgramFacts.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/Interrupt.h"
+#include "kb-opt/Support/Parallel.h"
 #include "llvm/Support/FileSystem.h"
 
 using namespace kbopt;
@@ -102,6 +105,72 @@ llvm::Expected<ScreenSubject> ProgramEnvironment::screenSubject(const NodeId &id
     subject.planFolders.push_back(std::move(*folder));
   }
   return subject;
+}
+
+bool ProgramEnvironment::isScreenedAlready() {
+  auto found = journal.find("screen", request({rootNode}));
+  if (found)
+    return found->has_value();
+  llvm::consumeError(found.takeError());
+  return false;
+}
+
+void ProgramEnvironment::recordEarly() {
+  if (screens() && !isScreenedAlready())
+    recording = std::async(std::launch::async, [this] {
+      if (auto folder = cases.original(cases.recorded()); !folder)
+        llvm::consumeError(folder.takeError()); // who asks for it next is told
+    });
+}
+
+void ProgramEnvironment::proposeEarly() {
+  if (screens() && !isScreenedAlready())
+    proposals = std::async(std::launch::async, [this] {
+      TimedPart timed(&context.timings, "screening", "proposals while the program is recorded");
+      std::vector<ProgramArtefacts> made = earlyCandidates();
+      parallelFor(made.size(), made.size(), [&](size_t i) {
+        if (auto code = judgeOf.code(made[i]); !code)
+          llvm::consumeError(code.takeError());
+      });
+    });
+}
+
+std::vector<ProgramArtefacts> ProgramEnvironment::earlyCandidates() {
+  constexpr size_t mostOfKernel = 4, mostInAll = 8;
+  std::vector<ProgramArtefacts> candidates;
+  Node &of = node(rootNode);
+  std::lock_guard<std::mutex> lock(of.mutex);
+  auto open = session(of);
+  auto found =
+      open ? open->opportunities() : llvm::Expected<std::vector<Opportunity>>(open.takeError());
+  if (!found) {
+    llvm::consumeError(found.takeError()); // the search asks again
+    return candidates;
+  }
+  std::map<std::string, size_t> tried; ///< by kernel
+  for (const Opportunity &site : *found)
+    for (const std::string &choice : site.choices) {
+      if (!site.applies || !site.step.parameters.empty() || candidates.size() == mostInAll ||
+          tried[site.step.kernel] == mostOfKernel || interrupted())
+        break;
+      ++tried[site.step.kernel];
+      Step step = site.step;
+      step.parameters[choiceOption.str()] = choice;
+      StepResult result;
+      auto derived = open->derive(step, result);
+      if (!derived) {
+        llvm::consumeError(derived.takeError());
+        continue;
+      }
+      if (!*derived)
+        continue;
+      ProgramArtefacts program = original;
+      program.text = (*derived)->text().str();
+      program.bitcodePath = "";
+      program.slice = [slice = deviceSlice((*derived)->parsed())] { return slice; };
+      candidates.push_back(std::move(program));
+    }
+  return candidates;
 }
 
 std::unique_ptr<ScreenDevice> ProgramEnvironment::startVault() {

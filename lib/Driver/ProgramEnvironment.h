@@ -13,6 +13,7 @@
 #include "kb-opt/Pipeline/Pipeline.h"
 #include "kb-opt/Policy/Environment.h"
 #include "kb-opt/Screen/Screen.h"
+#include <future>
 #include <set>
 
 namespace kbopt {
@@ -46,6 +47,12 @@ public:
                           llvm::function_ref<llvm::Error(RewriteSession &)> look) override;
   std::vector<std::string> hotLines(const NodeId &node, llvm::StringRef kernel) override;
   std::string generatedCode(const NodeId &node, llvm::StringRef kernel) override;
+
+  /// With a GPU: begins to record the original, while others look what may be done to it.
+  void recordEarly();
+  /// With a GPU: writes and compiles the first schedules that the search is going to try, while the
+  /// original is recorded. What was recorded may still change a choice; then this was in vain.
+  void proposeEarly();
 
   /// The text of a node that `apply` made.
   llvm::StringRef text(const NodeId &node);
@@ -155,6 +162,9 @@ private:
   };
   /// The process that keeps a program's data on a GPU of this machine; null where there is none.
   std::unique_ptr<ScreenDevice> startVault();
+  /// By an earlier run: then nothing is done early.
+  bool isScreenedAlready();
+  std::vector<ProgramArtefacts> earlyCandidates();
   llvm::Expected<OpenScreen> openScreen();
   /// The recorded case, and one with other inputs where that is soon made.
   llvm::Expected<std::vector<TestCase>> screenedCases();
@@ -202,6 +212,7 @@ private:
   OnceMap<Digest, llvm::StringMap<RecordedLaunch>> launches;
   std::unique_ptr<ScreenDevice> vault; ///< until it is opened
   OnceMap<unsigned, OpenScreen> screened;
+  std::future<void> recording, proposals; ///< early ones; before anything else goes
 };
 
 } // namespace kbopt

@@ -272,7 +272,7 @@ llvm::Expected<ExitStatus> SearchReport::nothingApplies(ProgramEnvironment &envi
   context.progress.clear();
   showRemarks(context, *missed);
   context.progress.line(
-      "result: no pass applies, so nothing was run or judged; the program stays as it is");
+      "result: no pass applies, so nothing was judged; the program stays as it is");
   if (!context.options.remarksFile.empty())
     if (llvm::Error error = writeRemarks(context, *missed))
       return std::move(error);

@@ -161,9 +161,18 @@ void Judge::Impl::runTogether(JudgedProgram &program, ArrayRef<RunRequest> reque
   };
   for (auto *list : {&onGpu, &others})
     llvm::erase_if(*list, [&](const RunRequest *request) { return !isKept(*request); });
-  // One GPU answers one after the other, and jobs keep their order.
+  // Most of a run on a GPU is the host's: files, copies, digests. Beside each other the data of a
+  // few fit, unless the program is large.
+  constexpr unsigned mostOnGpu = 3;
+  constexpr double mostBytes = 4.0 * (1 << 30);
+  Expected<const PlanFacts &> size = facts(program, recordedCase());
+  const unsigned gpuThreads =
+      size && size->bufferBytes <= mostBytes ? std::min(mostOnGpu, options.threads) : 1;
+  if (!size)
+    consumeError(size.takeError()); // where it is run, the same error ends the row
   parallelFor(2, 2, [&](size_t which) {
-    bool isWell = eachInParallel(which ? options.threads : 1, which ? others : onGpu, stop, make);
+    bool isWell =
+        eachInParallel(which ? options.threads : gpuThreads, which ? others : onGpu, stop, make);
     if (which == 0 && isWell && !stop && afterGpu)
       afterGpu();
   });

@@ -62,6 +62,18 @@ void Explorer::takeOriginal(NodeJudgement judged) {
   for (auto &[id, node] : nodes)
     if (node.judgement.verdict == VerdictKind::Screened)
       inherit(node.judgement, root.judgement);
+  // What was tried before is filed under the states that are known now.
+  for (auto [record, index] : llvm::zip(result.evidence, attemptOf)) {
+    Attempt &attempt = result.attempts[index];
+    if (record.primary != unknownState)
+      continue;
+    const ExplorerNode &parent = nodes.at(attempt.parent);
+    const State &state = parent.stateOf(attempt.step.kernel);
+    record.primary = attempt.primary = state.fullName();
+    record.secondary = attempt.secondary = state.secondary;
+    record.features = parent.judgement.features;
+    record.shape = parent.shapeOf(attempt.step.kernel);
+  }
 }
 
 void Explorer::refute(const NodeId &node, const NodeJudgement &judgement) {

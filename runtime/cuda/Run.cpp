@@ -57,6 +57,10 @@ private:
   bool writeContent(uint64_t from, const Region &region, const std::string &path);
   void checkGuards(uint32_t id);
   void checkZone(uint32_t id, uint64_t at, uint64_t bytes, bool before);
+  bool beforeHostWork() override {
+    options.ends();
+    return true;
+  }
   std::vector<uint32_t> constBuffers(const LaunchStep &step);
   std::vector<uint64_t> hashAll(const std::vector<uint32_t> &buffers);
 
@@ -218,9 +222,7 @@ bool CheckedRun::launch(const LaunchStep &step, std::vector<std::vector<uint8_t>
                            std::to_string(mostHashedLaunches) + " launches only");
   ++hashedLaunches;
   takeTurn(options.begins);
-  bool isDone = launchChecked(step, arguments, inputs);
-  options.ends();
-  return isDone;
+  return launchChecked(step, arguments, inputs);
 }
 
 bool CheckedRun::launchChecked(const LaunchStep &step, std::vector<std::vector<uint8_t>> &arguments,
@@ -305,6 +307,7 @@ RunResult kbrt::cuda::execute(Device &device, const Subject &subject, const RunO
     slab.wipe(options.poison);
   CheckedRun run(device, subject, layout, slab.base(), options, helpers, result);
   run.run();
+  options.ends();
   result.wallSeconds = duration<double>(steady_clock::now() - start).count();
   for (const Step &step : subject.plan->steps)
     if (auto *launch = std::get_if<LaunchStep>(&step); launch && launch->stream) {

@@ -47,10 +47,25 @@ void Turn::wait(int how) {
   lock(queue, LOCK_UN);
 }
 
-void Turn::alone() { wait(LOCK_EX); }
+void Turn::alone() {
+  isShared = false;
+  wait(LOCK_EX);
+}
 
-void Turn::shared() { wait(LOCK_SH); }
+void Turn::shared() {
+  wait(LOCK_SH);
+  isShared = true;
+  since = std::chrono::steady_clock::now();
+}
 
-void Turn::leave() { lock(file, LOCK_UN); }
+void Turn::sharedOn() {
+  if (!isShared || std::chrono::steady_clock::now() - since > longest)
+    shared();
+}
+
+void Turn::leave() {
+  isShared = false;
+  lock(file, LOCK_UN);
+}
 
 } // namespace kbrt::cuda

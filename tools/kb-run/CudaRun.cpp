@@ -15,9 +15,6 @@ using Json = OrderedJson;
 
 namespace {
 
-/// Others wait no longer than this for one that measures, or for one block of samples.
-constexpr std::chrono::milliseconds longestTurn(20);
-
 /// Opened by warmUpCuda, or left by the session's last job.
 std::unique_ptr<Device> warmDevice;
 /// Of the device, by this process's last job that needed one.
@@ -93,7 +90,7 @@ RunOptions CudaRun::runOptions() {
   options.checkConstInputs = job.options.checkConstInputs;
   options.constParameters = job.cuda.constParameters;
   options.separateBuffers = job.cuda.separateBuffers;
-  options.begins = [this] { wait(&Turn::shared); };
+  options.begins = [this] { wait(&Turn::sharedOn); };
   options.ends = [this] { turn->leave(); };
   return options;
 }
@@ -237,7 +234,7 @@ void CudaRun::time() {
     baseline = {baselineImage.get(), &baselineInputs.plan, &baselineInputs.payloads};
   options.begins = [&] { waitAlone(); };
   options.between = [&] {
-    if (std::chrono::steady_clock::now() - turnBegan > longestTurn)
+    if (std::chrono::steady_clock::now() - turnBegan > Turn::longest)
       waitAlone(); // behind those who came in the meantime
   };
   options.ends = [&] { turn->leave(); };

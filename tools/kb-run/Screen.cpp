@@ -21,9 +21,6 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-/// Others wait no longer than this for one that measures.
-constexpr std::chrono::milliseconds longestTurn(20);
-
 Json answerOf(const Problem &problem) {
   return {
       {"status", toString(problem.status)}, {"message", problem.message}, {"note", problem.note}};
@@ -144,7 +141,7 @@ Json Worker::execute(const Json &message) {
   options.wallSeconds = message.at("seconds").get<double>();
   options.checkConstInputs = false; // a candidate may write to what it read to its end
   options.memory = &memory;
-  options.begins = [this] { wait(&Turn::shared); };
+  options.begins = [this] { wait(&Turn::sharedOn); };
   options.ends = [this] { turn->leave(); };
   PlanInputs payloads = side.inputs[set]->payloads;
   track(side.inputs[set]->plan, progress, payloads);
@@ -177,7 +174,7 @@ Json Worker::time(const Json &message) {
   options.apartRatio = message.at("apartRatio").get<double>();
   options.begins = [this] { wait(&Turn::alone); };
   options.between = [this] {
-    if (Clock::now() - turnBegan > longestTurn)
+    if (Clock::now() - turnBegan > Turn::longest)
       wait(&Turn::alone); // behind those who came in the meantime
   };
   options.ends = [this] { turn->leave(); };

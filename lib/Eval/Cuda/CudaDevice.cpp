@@ -8,6 +8,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/xxhash.h"
 
 using namespace llvm;
 
@@ -187,7 +188,12 @@ Expected<JobAnswer> CudaDevice::ask(StringRef kind, const JobRequest &request) {
 
 Expected<RunResult> CudaDevice::run(const DeviceImage &image, StringRef planFolder,
                                     const RunOptions &runOptions) {
-  Expected<JobRequest> made = request({image.path, planFolder.str()});
+  // Runs of one image are made beside each other in a few processes, always the same one for a
+  // plan.
+  constexpr uint64_t processes = 3;
+  const uint64_t which = xxh3_64bits(planFolder) % processes;
+  Expected<JobRequest> made =
+      request({image.path, planFolder.str()}, which ? std::to_string(which) : std::string());
   if (!made)
     return made.takeError();
   JobRequest &job = *made;

@@ -101,8 +101,8 @@ struct RunOptions {
   /// Every buffer an allocation of its own that holds nothing yet, without guard zones, poison or
   /// kernels of ours in between: for tools that watch (compute-sanitizer). Turns both checks off.
   bool separateBuffers = false;
-  /// Called around what a launch computes on the device, for programs that take turns; what
-  /// `begins` takes is not the plan's time.
+  /// For programs that take turns: `begins` is called before each launch, and `ends` before work of
+  /// the host that follows launches, and at the end. What `begins` takes is not the plan's time.
   std::function<void()> begins = [] {}, ends = [] {};
 };
 

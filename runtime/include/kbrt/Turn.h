@@ -1,20 +1,21 @@
 //===- Turn.h - who has the device ------------------------------*- C++ -*-===//
 //
-// Owns the agreement between kb-runs and recorded programs on one machine: figures are taken alone, what
-// else computes on the device shares it, and everything before and behind that
-// (contexts, files, copies, work of the host) needs no turn.
+// Owns the agreement between kb-runs and recorded programs on one machine: figures are taken alone,
+// what else computes on the device shares it, and everything before and behind that (contexts,
+// files, copies, work of the host) needs no turn.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBRT_TURN_H
 #define KBRT_TURN_H
 
+#include <chrono>
 #include <string>
 
 namespace kbrt::cuda {
 
 /// Holds a lock named by the device until it ends; the kernel releases it with the process. Locks
-/// lie in the folder kb-run-turns of $XDG_RUNTIME_DIR, else of /tmp (kb-opt's turnsFolder). Where none can be had (a
-/// read-only folder), there is no turn to wait for.
+/// lie in the folder kb-run-turns of $XDG_RUNTIME_DIR, else of /tmp (kb-opt's turnsFolder). Where
+/// none can be had (a read-only folder), there is no turn to wait for.
 ///
 /// The lock of a file is not fair: whoever shares it lets others share it too, and one that wants
 /// it alone would wait as long as any of them come. So all wait in a queue, which is a second lock:
@@ -22,6 +23,9 @@ namespace kbrt::cuda {
 /// measurements, no longer.
 class Turn {
 public:
+  /// Others wait no longer than this for one that computes or measures.
+  static constexpr std::chrono::milliseconds longest{20};
+
   /// \p device: its UUID. Has no turn yet.
   explicit Turn(const std::string &device);
   ~Turn();
@@ -31,6 +35,9 @@ public:
   void alone();
   /// Waits until nobody has the device alone, and uses it beside others.
   void shared();
+  /// `shared` for launches that follow each other: goes on with the share that it has, and lines up
+  /// again once that is `longest` old.
+  void sharedOn();
   /// Lets everybody in.
   void leave();
 
@@ -38,6 +45,8 @@ private:
   void wait(int how);
 
   int file = -1, queue = -1;
+  bool isShared = false;
+  std::chrono::steady_clock::time_point since; ///< it is
 };
 
 } // namespace kbrt::cuda

@@ -91,9 +91,9 @@ TEST(Screening, StatesAreThoseOfTheOriginalOnceItIsKnown) {
   options.batch = 1;
   SearchResult result = run(world, options, clock);
   EXPECT_EQ(result.original.state.primary, "uncoalesced_access");
-  EXPECT_TRUE(llvm::any_of(result.attempts, [](const Attempt &attempt) {
-    return attempt.primary == "uncoalesced_access";
-  }));
+  EXPECT_FALSE(result.evidence.empty());
+  for (const Evidence &record : result.evidence)
+    EXPECT_NE(record.primary, unknownState) << "what was tried before is filed anew";
 }
 
 TEST(Screening, ARefusedLeaderGivesWayWithoutTheBlamedStep) {
