@@ -38,8 +38,33 @@ llvm::Expected<std::vector<TestCase>> ProgramEnvironment::screenedCases() {
   return screened;
 }
 
+void ProgramEnvironment::lookUpLaunches(const NodeId &id) {
+  if (!screens() || id == rootNode)
+    return;
+  auto known = launches.get(digestOf(node(id).text),
+                            [&]() -> llvm::Expected<llvm::StringMap<RecordedLaunch>> {
+                              auto folder = planFolder(id, sourceOf(id), cases.recorded());
+                              if (!folder)
+                                return folder.takeError();
+                              std::string problem;
+                              auto plan = kbrt::readPlan(*folder, problem);
+                              if (!plan)
+                                return llvm::make_error<StoreError>(problem);
+                              return recordedLaunches(*plan);
+                            });
+  if (!known)
+    llvm::consumeError(known.takeError()); // the host cannot be followed: the judge says so
+}
+
 llvm::Expected<std::string> ProgramEnvironment::mappedFolder(const NodeId &id,
                                                              const TestCase &test) {
+  auto folder = mapped.get({id, test.name}, [&] { return mapPlan(id, test); });
+  if (!folder)
+    return folder.takeError();
+  return *folder;
+}
+
+llvm::Expected<std::string> ProgramEnvironment::mapPlan(const NodeId &id, const TestCase &test) {
   TimedPart timed(&context.timings, "screening", "launch maps");
   auto recorded = cases.original(test);
   if (!recorded)
@@ -62,7 +87,7 @@ llvm::Expected<std::string> ProgramEnvironment::mappedFolder(const NodeId &id,
     derived = LaunchMap(original->parsed(), candidate->parsed()).derivePlan(*plan, why);
   }
   if (!derived)
-    return "";
+    return std::string();
   const std::string made = folder + "/mapped/" + DigestBuilder().add(id).add(test.name).finish();
   if (llvm::Error error = writePlanWithData(*derived, *recorded, made))
     return std::move(error);

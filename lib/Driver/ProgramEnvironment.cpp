@@ -139,8 +139,7 @@ llvm::Expected<RewriteSession &> ProgramEnvironment::session(Node &node) {
 
 //===-- Actions -----------------------------------------------------------===//
 
-/// The largest launch of each kernel in \p plan.
-static llvm::StringMap<RecordedLaunch> recordedLaunches(const kbrt::Plan &plan) {
+llvm::StringMap<RecordedLaunch> ProgramEnvironment::recordedLaunches(const kbrt::Plan &plan) {
   llvm::StringMap<RecordedLaunch> largest;
   llvm::StringMap<uint64_t> threads;
   for (const kbrt::Step &step : plan.steps) {
@@ -250,6 +249,7 @@ llvm::Expected<json::Value> ProgramEnvironment::computeActions(const NodeId &id)
   auto unused = idleKernels();
   if (!unused)
     return unused.takeError();
+  lookUpLaunches(id);
   Node &of = node(id);
   std::lock_guard<std::mutex> lock(of.mutex);
   auto open = session(of);

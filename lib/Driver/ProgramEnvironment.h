@@ -171,6 +171,11 @@ private:
   /// The folder of the plan of \p node on \p test, where it follows from the original's: no host is
   /// run for it. Empty where it does not.
   llvm::Expected<std::string> mappedFolder(const NodeId &node, const TestCase &test);
+  llvm::Expected<std::string> mapPlan(const NodeId &node, const TestCase &test);
+  /// Learns how \p node launches its kernels before its mutex is taken to look for actions.
+  void lookUpLaunches(const NodeId &node);
+  /// The largest launch of each kernel in \p plan.
+  static llvm::StringMap<RecordedLaunch> recordedLaunches(const kbrt::Plan &plan);
   llvm::Expected<std::string> planFolder(const NodeId &node, const ProgramArtefacts &program,
                                          const TestCase &test);
   llvm::Expected<ScreenSubject> screenSubject(const NodeId &node);
@@ -210,7 +215,8 @@ private:
   OnceMap<unsigned, std::set<std::string>> idle; ///< idleKernels
   /// How the recorded run of a text launches each kernel, by mangled name.
   OnceMap<Digest, llvm::StringMap<RecordedLaunch>> launches;
-  std::unique_ptr<ScreenDevice> vault; ///< until it is opened
+  OnceMap<std::pair<NodeId, std::string>, std::string> mapped; ///< mappedFolder, by case
+  std::unique_ptr<ScreenDevice> vault;                         ///< until it is opened
   OnceMap<unsigned, OpenScreen> screened;
   std::future<void> recording, proposals; ///< early ones; before anything else goes
 };

@@ -114,9 +114,9 @@ Expected<BaselineReport> Judge::Impl::checkBaseline() {
     report.problem = problem(*record);
     return Error::success();
   };
-  std::optional<RunsAhead> ahead;
+  // Its times and counters come last, and whoever asks for them waits.
   if (gpu)
-    ahead.emplace(*this, baselineProgram, originalRuns(), [this] {
+    originalAhead = std::make_unique<RunsAhead>(*this, baselineProgram, originalRuns(), [this] {
       // Its time and counters are asked for next; the CPU device may still be checking.
       if (auto timing = ownTiming(0); !timing)
         consumeError(timing.takeError());
@@ -189,8 +189,6 @@ Expected<BaselineReport> Judge::Impl::checkBaseline() {
     else
       report.notAdmitted.push_back(seen.name + ": " + admission->reason);
   }
-  if (ahead)
-    ahead->wait(); // for what the first candidate is compared with
   return report;
 }
 

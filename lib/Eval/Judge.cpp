@@ -33,8 +33,10 @@ void Judge::keepOriginalIn(GateStore *store) { impl->originalStore = store; }
 Expected<BaselineReport> Judge::Impl::knownBaseline() {
   if (std::optional<BaselineReport> kept = keptBaseline(originalStore, cases.cases())) {
     Expected<const DeviceCode &> compiled = code(original);
-    if (!compiled)
+    if (!compiled) {
+      consumeError(compiled.takeError());
       return checkBaseline(); // which says whose fault it is
+    }
     Expected<RunIdentity> identity = identify();
     if (!identity)
       return identity.takeError();
@@ -43,6 +45,8 @@ Expected<BaselineReport> Judge::Impl::knownBaseline() {
       return std::move(*kept);
   }
   Expected<BaselineReport> report = checkBaseline();
+  if (!report || report->problem)
+    originalAhead.reset();
   if (report)
     keepBaseline(originalStore, *report);
   return report;

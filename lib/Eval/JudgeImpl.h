@@ -134,6 +134,8 @@ struct Floor {
 };
 Floor floorOf(const MandatoryWork &work, const ChipInfo &chip, Promise promise);
 
+class RunsAhead;
+
 struct Judge::Impl {
   Impl(ProgramArtefacts original, DeviceCompiler &compiler, Device &device, CaseSource &cases,
        Clock &clock, JudgeOptions options, GpuDevice *gpu)
@@ -336,6 +338,9 @@ struct Judge::Impl {
 
   llvm::Expected<Admission> admission(const TestCase &test, const CandidatePromise &promise,
                                       Spread spread);
+
+  /// Of the original; uses everything above.
+  std::unique_ptr<RunsAhead> originalAhead;
 };
 
 /// Makes runs while gates look at others (Judge::Impl::runTogether).
