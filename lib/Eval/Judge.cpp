@@ -5,6 +5,7 @@
 #include "kb-opt/Support/Error.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <future>
 
 using namespace llvm;
 
@@ -382,6 +383,7 @@ Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate, ArrayRef<Judge
        }},
   };
   // What the gates from G6 on ask of the GPU is made while the CPU device checks.
+  std::future<void> watching; // under the sanitizer, which no gate but its own waits for
   std::optional<RunsAhead> ahead;
   const double start = impl->clock.monotonicSeconds();
   // Runs are made ahead only for gates that ask for them.
@@ -394,8 +396,10 @@ Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate, ArrayRef<Judge
       ahead.emplace(*impl, program, impl->gpuRuns(effort, context.caseCount, promise.assumes), [&] {
         // The GPU would have nothing to do while the CPU device checks.
         if (impl->gpu && final && impl->timeLeft() > leastForSanitizer)
-          if (auto watched = sanitizedRun(context); !watched)
-            consumeError(watched.takeError()); // the gate says it
+          watching = std::async(std::launch::async, [&context] {
+            if (auto watched = sanitizedRun(context); !watched)
+              consumeError(watched.takeError()); // the gate says it
+          });
       });
     if (step.gate == GateId::G5 && needsRuns)
       impl->measureTogether(context.caseCount, context.spread);

@@ -47,24 +47,35 @@ void Turn::wait(int how) {
   lock(queue, LOCK_UN);
 }
 
-void Turn::alone() {
-  isShared = false;
-  wait(LOCK_EX);
-}
-
-void Turn::shared() {
-  wait(LOCK_SH);
-  isShared = true;
+void Turn::take(Held what) {
+  wait(what == Held::All ? LOCK_EX : LOCK_SH);
+  held = what;
   since = std::chrono::steady_clock::now();
 }
 
+bool Turn::isOld() const { return std::chrono::steady_clock::now() - since > longest; }
+
+void Turn::alone() { take(Held::All); }
+
+void Turn::shared() { take(Held::Share); }
+
+void Turn::aloneOn() {
+  if (held != Held::All || isOld())
+    alone();
+}
+
 void Turn::sharedOn() {
-  if (!isShared || std::chrono::steady_clock::now() - since > longest)
+  if (held != Held::Share || isOld())
     shared();
 }
 
+void Turn::rest() {
+  if (isOld())
+    leave();
+}
+
 void Turn::leave() {
-  isShared = false;
+  held = Held::Nothing;
   lock(file, LOCK_UN);
 }
 

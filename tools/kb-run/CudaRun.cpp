@@ -263,8 +263,8 @@ void CudaRun::readCounters() {
   ProfileOptions options = *job.cuda.profile;
   options.run = runOptions();
   Subject subject{image.get(), &inputs.plan, &inputs.payloads};
-  options.begins = [&] { waitAlone(); };
-  options.ends = [&] { turn->leave(); };
+  options.begins = [&] { wait(&Turn::aloneOn); };
+  options.ends = [&] { turn->rest(); };
   Watch watch(result, "profile");
   ProfileResult profile = cuda::profile(*device, subject, options);
   turn->leave(); // a launch that fails ends nothing

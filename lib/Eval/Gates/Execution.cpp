@@ -15,7 +15,7 @@ static constexpr StringRef sanitizerTools[] = {"memcheck", "racecheck", "initche
 /// longer is slowed down so much that it would take minutes.
 static constexpr double mostSanitizerSeconds = 20;
 /// Starting under a tool takes about this long, and of the time left so much may go into it.
-static constexpr double leastSanitizerSeconds = 3, sanitizerShare = 0.5;
+static constexpr double leastSanitizerSeconds = 3, sanitizerShare = 0.15;
 
 static std::vector<DeviceFinding> defectsOf(const SanitizerReport &report) {
   std::vector<DeviceFinding> defects;

@@ -38,15 +38,22 @@ public:
   /// `shared` for launches that follow each other: goes on with the share that it has, and lines up
   /// again once that is `longest` old.
   void sharedOn();
+  /// The same for what is measured alone.
+  void aloneOn();
+  /// `leave`, unless the turn is younger than `longest`: others wait that long at most.
+  void rest();
   /// Lets everybody in.
   void leave();
 
 private:
+  enum class Held { Nothing, Share, All };
   void wait(int how);
+  void take(Held what);
+  bool isOld() const;
 
   int file = -1, queue = -1;
-  bool isShared = false;
-  std::chrono::steady_clock::time_point since; ///< it is
+  Held held = Held::Nothing;
+  std::chrono::steady_clock::time_point since; ///< it is held
 };
 
 } // namespace kbrt::cuda

@@ -73,6 +73,28 @@ TEST_F(TurnTest, WhoComesLaterWaitsForWhoWantsTheDeviceAlone) {
   EXPECT_EQ(late, 2);
 }
 
+TEST_F(TurnTest, LaunchesThatFollowEachOtherKeepTheirTurnForAWhile) {
+  Turn many("gpu"), other("gpu");
+  many.sharedOn();
+  std::atomic<bool> isAlone = false;
+  std::thread measures([&] {
+    other.alone();
+    isAlone = true;
+    other.leave();
+  });
+  waitForQueue();
+  many.sharedOn(); // it would wait behind the other one
+  many.rest();     // too young to be given up
+  EXPECT_FALSE(isAlone);
+  std::this_thread::sleep_for(2 * Turn::longest);
+  many.sharedOn(); // lines up behind it
+  EXPECT_TRUE(isAlone);
+  measures.join();
+  std::this_thread::sleep_for(2 * Turn::longest);
+  many.rest();
+  other.alone();
+}
+
 TEST_F(TurnTest, WhoAsksForAnotherTurnWaitsBehindThoseWhoCameInBetween) {
   Turn first("gpu"), second("gpu");
   first.alone();
