@@ -273,7 +273,7 @@ private:
 /// Of the free device memory, for staged uploads.
 constexpr uint64_t memoryShare = 4;
 
-/// Runs the plan; the profiler is stopped after the launches that are wanted.
+/// Runs the plan up to the last of the launches that are wanted.
 class ProfiledRun : public Execution {
 public:
   ProfiledRun(Device &device, const Subject &subject, const SlabLayout &layout, uint64_t base,
@@ -285,7 +285,7 @@ public:
 
   bool run() {
     snapshotSymbols();
-    return walk() && wait("the end of the plan") && stop();
+    return (walk() || isEnough) && wait("the end of the plan") && stop();
   }
 
   std::vector<size_t> steps;
@@ -300,25 +300,25 @@ private:
     return true;
   }
   bool launch(const LaunchStep &step, std::vector<std::vector<uint8_t>> &arguments) override {
-    if (steps.size() == options.launches && !stop())
+    // What follows is like what was read.
+    if (steps.size() == options.launches) {
+      isEnough = true;
       return false;
+    }
     // Copies of uploads may still be on their way.
     if (!wait("the uploads before " + step.kernel))
       return false;
-    if (!isStopped)
-      takeTurn(options.begins);
+    takeTurn(options.begins);
     if (!queue(step, arguments) || !wait("kernel " + step.kernel))
       return false;
-    if (!isStopped)
-      options.ends();
-    if (!isStopped)
-      steps.push_back(index);
+    options.ends();
+    steps.push_back(index);
     return true;
   }
 
   const ProfileOptions &options;
   RangeProfiler &profiler;
-  bool isStopped = false;
+  bool isStopped = false, isEnough = false;
 };
 
 } // namespace

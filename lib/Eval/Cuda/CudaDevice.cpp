@@ -14,8 +14,26 @@ using namespace llvm;
 
 namespace kbopt {
 
-/// Launches whose counters are read; more are like those.
-static constexpr int64_t profiledLaunches = 32;
+/// Launches whose counters are read at most; each pass of them runs the plan so far.
+static constexpr unsigned mostProfiledLaunches = 32;
+
+/// How many launches from the first on hold one of every kernel and shape of \p plan.
+static int64_t launchesToProfile(const kbrt::Plan &plan) {
+  std::set<std::string> seen;
+  int64_t launches = 0, needed = 1;
+  for (const kbrt::Step &step : plan.steps) {
+    const auto *launch = std::get_if<kbrt::LaunchStep>(&step);
+    if (!launch || ++launches > mostProfiledLaunches)
+      continue;
+    DigestBuilder builder;
+    builder.add(launch->kernel).add(launch->sharedBytes);
+    for (const kbrt::Dim3 &dim : {launch->grid, launch->block})
+      builder.add(dim.x).add(dim.y).add(dim.z);
+    if (seen.insert(builder.finish()).second)
+      needed = launches;
+  }
+  return needed;
+}
 /// Plan executions that each part of a job may take as long as.
 static constexpr double runSeconds = 60;
 
@@ -298,7 +316,11 @@ Expected<GpuProfile> CudaDevice::profile(const GpuSubject &subject, StringRef se
   if (!made)
     return made.takeError();
   JobRequest &job = *made;
-  json::Object wanted{{"sets", sets}, {"launches", profiledLaunches}};
+  std::string problem;
+  std::optional<kbrt::Plan> plan = kbrt::readPlan(subject.planFolder, problem);
+  if (!plan)
+    return make_error<StoreError>(problem);
+  json::Object wanted{{"sets", sets}, {"launches", launchesToProfile(*plan)}};
   if (sampleLines)
     wanted["pcSampling"] = true;
   job.fields["profile"] = std::move(wanted);

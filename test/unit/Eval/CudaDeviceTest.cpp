@@ -191,7 +191,8 @@ TEST_F(CudaDeviceTest, JobsAboutOneImageShareASession) {
   for (const JobRequest &request : channel->requests)
     sessions.push_back(request.fields.getString("session")->str());
   ASSERT_EQ(sessions.size(), 4u);
-  EXPECT_EQ(sessions[0], sessions[1]);
+  // Runs are shared out among a few processes of the image.
+  EXPECT_TRUE(llvm::StringRef(sessions[0]).starts_with(sessions[1]));
   EXPECT_NE(sessions[1], sessions[2]) << "an independent measurement has a process of its own";
   EXPECT_NE(sessions[1], sessions[3]);
 }

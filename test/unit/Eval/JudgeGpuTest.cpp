@@ -90,7 +90,7 @@ TEST_F(JudgeGpuTest, WhatDoesNotFitIntoTheTimeLeftIsSaidAndNotRun) {
   // A case takes 0.08 s: 0.4 of 2 s are enough for ten of them.
   Verdict few = judged(2);
   EXPECT_EQ(few.gates[9].reason,
-            "a run under the sanitizer takes about 6 s, and 2 s are left of the time budget");
+            "a run under the sanitizer takes about 20 s, and 2 s are left of the time budget");
   EXPECT_EQ(few.gates[14].reason,
             "running the whole program takes about 18 s, and 2 s are left of the time budget");
   EXPECT_EQ(few.gates[7].cases, 9u);
