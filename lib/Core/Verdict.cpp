@@ -6,8 +6,8 @@ using namespace llvm;
 namespace kbopt {
 
 // In the order of the enumerators.
-static constexpr StringLiteral kindNames[] = {"correct", "incorrect", "inconclusive",
-                                              "not-applied", "screened"};
+static constexpr StringLiteral kindNames[] = {"correct", "incorrect", "inconclusive", "not-applied",
+                                              "screened"};
 static constexpr StringLiteral failureNames[] = {
     "",         "compile",     "runtime",           "correctness",
     "timeout",  "constraints", "soft-verification", "library",
