@@ -100,6 +100,13 @@ unsigned Judge::Impl::caseCount(JudgeEffort effort, std::string &omitted) {
   return count;
 }
 
+void Judge::Impl::beginSpread(unsigned count, Spread spread) {
+  if (!gpu || !secondsLeft || options.threads <= 1 || spreadBegun.exchange(true))
+    return;
+  earlySpread =
+      std::async(std::launch::async, [this, count, spread] { measureTogether(count, spread); });
+}
+
 void Judge::setSecondsLeft(std::function<double()> left) { impl->secondsLeft = std::move(left); }
 
 Expected<const TimingReport &> Judge::originalTiming() { return impl->ownTiming(0); }
@@ -390,6 +397,8 @@ Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate, ArrayRef<Judge
   GateContext asIs{*impl, program, held, effort, context.caseCount, context.spread};
   const bool needsRuns = llvm::any_of(ArrayRef{GateId::G6, GateId::G7, GateId::G8, GateId::G10},
                                       [&](GateId gate) { return !keptGate(store, gate, asIs); });
+  if (final && isStrict && needsRuns)
+    impl->beginSpread(context.caseCount, spreadFor(promise));
   for (const GateStep &step : gates) {
     double begin = impl->clock.monotonicSeconds();
     if (step.gate == GateId::G4 && needsRuns && (impl->gpu || final))

@@ -18,6 +18,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include <atomic>
 #include <cmath>
+#include <future>
 #include <memory>
 #include <thread>
 
@@ -339,8 +340,14 @@ struct Judge::Impl {
   llvm::Expected<Admission> admission(const TestCase &test, const CandidatePromise &promise,
                                       Spread spread);
 
-  /// Of the original; uses everything above.
+  /// With a GPU and a time budget: runs the original under other roundings while the gates before
+  /// G6 look at the first candidate that may ask for that; nothing takes a final check longer.
+  void beginSpread(unsigned count, Spread spread);
+
+  /// Of the original; use everything above.
   std::unique_ptr<RunsAhead> originalAhead;
+  std::atomic<bool> spreadBegun = false;
+  std::future<void> earlySpread;
 };
 
 /// Makes runs while gates look at others (Judge::Impl::runTogether).
