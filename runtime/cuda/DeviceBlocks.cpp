@@ -158,28 +158,28 @@ int DeviceBlock::share(Problem &problem) const {
   return descriptor;
 }
 
-bool DeviceBlock::write(uint64_t offset, const void *from, uint64_t count, Problem &problem) {
-  Device::Handles &h = device.getHandles();
-  CUresult code =
-      count ? h.driver->cuMemcpyHtoDAsync(start + offset, from, count, h.stream) : CUDA_SUCCESS;
+/// Waits for what was queued with \p code; \p what names it.
+static bool finish(Device::Handles &h, CUresult code, const char *what, Problem &problem) {
   if (code == CUDA_SUCCESS)
     code = h.driver->cuStreamSynchronize(h.stream);
   if (code != CUDA_SUCCESS)
-    problem = {LaunchStatus::Environment, "an upload: " + describe(*h.driver, code),
+    problem = {LaunchStatus::Environment, std::string(what) + ": " + describe(*h.driver, code),
                adviceFor(code)};
   return code == CUDA_SUCCESS;
 }
 
+bool DeviceBlock::write(uint64_t offset, const void *from, uint64_t count, Problem &problem) {
+  Device::Handles &h = device.getHandles();
+  return finish(
+      h, count ? h.driver->cuMemcpyHtoDAsync(start + offset, from, count, h.stream) : CUDA_SUCCESS,
+      "an upload", problem);
+}
+
 bool DeviceBlock::copy(uint64_t offset, uint64_t from, uint64_t count, Problem &problem) {
   Device::Handles &h = device.getHandles();
-  CUresult code =
-      count ? h.driver->cuMemcpyDtoDAsync(start + offset, from, count, h.stream) : CUDA_SUCCESS;
-  if (code == CUDA_SUCCESS)
-    code = h.driver->cuStreamSynchronize(h.stream);
-  if (code != CUDA_SUCCESS)
-    problem = {LaunchStatus::Environment, "a copy of results: " + describe(*h.driver, code),
-               adviceFor(code)};
-  return code == CUDA_SUCCESS;
+  return finish(
+      h, count ? h.driver->cuMemcpyDtoDAsync(start + offset, from, count, h.stream) : CUDA_SUCCESS,
+      "a copy of results", problem);
 }
 
 std::unique_ptr<LentBlocks>

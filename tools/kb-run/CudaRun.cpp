@@ -1,6 +1,7 @@
 //===- CudaRun.cpp - a job on a CUDA device -------------------------------===//
 #include "CudaResult.h"
 #include "Run.h"
+#include "Watch.h"
 #include "kbrt/Turn.h"
 
 #ifdef KBRUN_HAS_CUDA
@@ -19,22 +20,6 @@ namespace {
 std::unique_ptr<Device> warmDevice;
 /// Of the device, by this process's last job that needed one.
 std::optional<DeviceReading> lastReading;
-
-/// Adds the seconds until its end to an entry of the result's `seconds`.
-class Watch {
-public:
-  Watch(Json &result, const char *part) : result(result), part(part) {}
-  ~Watch() {
-    std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
-    Json &entry = result["seconds"][part];
-    entry = (entry.is_number() ? entry.get<double>() : 0.0) + passed.count();
-  }
-
-private:
-  Json &result;
-  const char *part;
-  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
-};
 
 /// The state of one job while its parts are done.
 class CudaRun {

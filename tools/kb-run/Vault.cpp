@@ -1,6 +1,7 @@
 //===- Vault.cpp - who holds the device's memory --------------------------===//
 #include "Vault.h"
 #include "HeldMemory.h"
+#include "Watch.h"
 #include "WorkerProcess.h"
 
 #ifdef KBRUN_HAS_CUDA
@@ -47,22 +48,6 @@ void setStatus(Json &result, const std::string &status, const std::string &messa
 void setStatus(Json &result, const Problem &problem) {
   setStatus(result, toString(problem.status), problem.message, problem.note);
 }
-
-/// Adds the seconds until its end to an entry of the result's `seconds`.
-class Watch {
-public:
-  Watch(Json &result, const char *part) : result(result), part(part) {}
-  ~Watch() {
-    std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
-    Json &entry = result["seconds"][part];
-    entry = (entry.is_number() ? entry.get<double>() : 0.0) + passed.count();
-  }
-
-private:
-  Json &result;
-  const char *part;
-  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
-};
 
 } // namespace
 
