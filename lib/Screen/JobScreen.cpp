@@ -106,7 +106,8 @@ private:
 
   static void takeLaunches(const RunResult &result, ScreenReport &report) {
     for (const LaunchRecord &launch : result.launches)
-      report.launches.push_back({launch.kernel, 1e6 * launch.wallSeconds});
+      report.launches.push_back(
+          {launch.kernel, 1e6 * launch.wallSeconds * static_cast<double>(launch.repeats)});
   }
 
   static llvm::ArrayRef<uint8_t> bytesOf(const SharedBytes &bytes) {

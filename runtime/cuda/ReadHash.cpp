@@ -8,7 +8,7 @@ using namespace kbrt::cuda;
 
 namespace {
 
-uint64_t saltOf(size_t step, uint64_t row) { return (uint64_t(step) << 24) + row * 7919; }
+uint64_t saltOf(uint64_t row) { return row * 7919; }
 
 /// Buffers lie at multiples of 512; of variables nothing is known.
 bool isInWords(const Plan &plan, const Region &region) {
@@ -24,19 +24,27 @@ uint64_t kbrt::cuda::hashOfReads(const Plan &plan, std::string_view observables)
     auto *step = std::get_if<ReadStep>(&plan.steps[i]);
     if (!step || step->observable + step->from.bytes() > observables.size())
       continue;
+    uint64_t hash = 0;
     for (uint64_t row = 0; row < step->from.height; ++row)
-      sum += contentHash(
+      hash += contentHash(
           observables.substr(step->observable + row * step->from.width, step->from.width),
-          saltOf(i, row), isInWords(plan, step->from));
+          saltOf(row), isInWords(plan, step->from));
+    sum += shareOfRead(hash, i);
   }
   return sum;
 }
 
-void kbrt::cuda::addReadHash(HelperKernels &helpers, const Plan &plan, size_t step, uint64_t from,
+void kbrt::cuda::addReadHash(HelperKernels &helpers, const Plan &plan, uint64_t from,
                              const Region &region, unsigned slot) {
   for (uint64_t row = 0; row < region.height; ++row)
-    helpers.hash(from + row * region.pitch, region.width, saltOf(step, row), slot,
+    helpers.hash(from + row * region.pitch, region.width, saltOf(row), slot,
                  isInWords(plan, region));
+}
+
+uint64_t kbrt::cuda::shareOfRead(uint64_t hash, size_t step) {
+  uint64_t x = hash ^ ((step + 1) * 0x9e3779b97f4a7c15);
+  x = (x ^ (x >> 29)) * 0xbf58476d1ce4e5b9;
+  return x ^ (x >> 32);
 }
 
 void kbrt::cuda::addContentHash(HelperKernels &helpers, const Plan &plan, uint64_t from,

@@ -13,9 +13,12 @@
 
 namespace kbrt::cuda {
 
-/// Queues the share of read step \p step in that hash, of \p region at \p from, into \p slot.
-void addReadHash(HelperKernels &helpers, const Plan &plan, size_t step, uint64_t from,
-                 const Region &region, unsigned slot);
+/// Queues the hash of what a read step finds in \p region at \p from, into \p slot.
+void addReadHash(HelperKernels &helpers, const Plan &plan, uint64_t from, const Region &region,
+                 unsigned slot);
+
+/// The share of read step \p step, with that hash of its bytes, in the hash of the iteration.
+uint64_t shareOfRead(uint64_t hash, size_t step);
 
 /// Queues the hash of the bytes of \p region at \p from, row by row, into \p slot; the same for the
 /// same bytes in regions of any shape.

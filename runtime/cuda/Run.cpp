@@ -3,7 +3,7 @@
 // Owns guard zones, inputs that must not change, and the time of each launch.
 //
 //===----------------------------------------------------------------------===//
-#include "Execution.h"
+#include "MemoryState.h"
 #include "PinnedCopy.h"
 #include "ReadHash.h"
 
@@ -17,6 +17,8 @@ namespace {
 
 /// Hashing costs a few microseconds per launch and buffer.
 constexpr size_t mostHashedLaunches = 256;
+/// Each is looked at a few times, which takes as long as reading all memory.
+constexpr size_t mostRepetitions = 64;
 
 class CheckedRun : public Execution {
 public:
@@ -29,10 +31,17 @@ public:
       lentUploads.use(options.memory->uploads);
       staging = &lentUploads;
     }
+    if (helpers && options.leavesOutRepeats && inputs.overrides.empty()) {
+      repetitions = findRepetitions(plan);
+      if (repetitions.size() > mostRepetitions)
+        repetitions.clear();
+    }
   }
 
   void run() {
     snapshotSymbols();
+    if (!repetitions.empty())
+      memoryState.emplace(*helpers, module, slabBase, layout.bytes);
     bool isDone = walk() && wait("the end of the plan");
     if (isDone && options.checkGuards && !options.separateBuffers)
       for (uint32_t id = 0; id < plan.buffers.size() && status == LaunchStatus::Ok; ++id)
@@ -52,6 +61,8 @@ private:
   bool allocate(uint32_t id) override;
   void release(uint32_t id) override;
   bool read(uint64_t from, const Region &region, char *into) override;
+  bool endsAfter(const Repetition &repetition, size_t periods) override;
+  bool repeat(size_t step, size_t like) override;
 
   /// Writes the region to the file \p path.
   bool writeContent(uint64_t from, const Region &region, const std::string &path);
@@ -69,7 +80,54 @@ private:
   RunResult &result;
   Staging lentUploads;
   size_t hashedLaunches = 0;
+  std::optional<MemoryState> memoryState; ///< where the plan repeats itself
+  struct Read {
+    size_t step;
+    uint64_t hash; ///< where reads are hashed
+  };
+  std::vector<Read> reads; ///< so far
 };
+
+bool CheckedRun::endsAfter(const Repetition &repetition, size_t periods) {
+  if (!memoryState->isKnown() || !beforeHostWork() || !memoryState->isAtRest(repetition, periods) ||
+      !wait("the hash of the buffers"))
+    return false;
+  RestingRepetition resting{repetition};
+  for (const RunLaunch &launch : result.launches)
+    if (launch.step + repetition.period >= index)
+      resting.periodUs += launch.us;
+  result.resting.push_back(resting);
+  return true;
+}
+
+bool CheckedRun::repeat(size_t step, size_t like) {
+  auto isBefore = [](const auto &entry, size_t at) { return entry.step < at; };
+  if (std::holds_alternative<LaunchStep>(plan.steps[step])) {
+    auto launch = std::lower_bound(result.launches.begin(), result.launches.end(), like, isBefore);
+    if (launch != result.launches.end() && launch->step == like)
+      ++launch->repeats;
+    return true;
+  }
+  auto *read = std::get_if<ReadStep>(&plan.steps[step]);
+  if (!read)
+    return true;
+  const size_t number =
+      std::lower_bound(reads.begin(), reads.end(), like, isBefore) - reads.begin();
+  const uint64_t hash = reads[number].hash;
+  reads.push_back({step, hash});
+  if (options.memory) {
+    const LentMemory &memory = *options.memory;
+    const uint64_t from = memory.results + memory.reads[number];
+    return check(h.driver->cuMemcpyDtoDAsync(memory.results + memory.reads[keptReads++], from,
+                                             read->from.bytes(), h.stream),
+                 "the read of step " + std::to_string(step));
+  }
+  if (!keepsObservables) {
+    result.readHash += shareOfRead(hash, step);
+    result.contents.push_back(result.contents[number]);
+  }
+  return true;
+}
 
 bool CheckedRun::allocate(uint32_t id) {
   if (!options.separateBuffers)
@@ -90,6 +148,7 @@ void CheckedRun::release(uint32_t id) {
 }
 
 bool CheckedRun::read(uint64_t from, const Region &region, char *into) {
+  reads.push_back({index, 0});
   if (options.memory)
     return keepRead(*options.memory, from, region);
   if (keepsObservables)
@@ -99,12 +158,13 @@ bool CheckedRun::read(uint64_t from, const Region &region, char *into) {
   constexpr unsigned readSlot = 0, contentSlots[] = {1, 2};
   const ReadContents none, &contents = options.contents ? *options.contents : none;
   helpers->clearHashes();
-  addReadHash(*helpers, plan, index, from, region, readSlot);
+  addReadHash(*helpers, plan, from, region, readSlot);
   for (unsigned i = 0; i < 2; ++i)
     addContentHash(*helpers, plan, from, region, contents.salts[i], contentSlots[i]);
   if (!wait("the hash of step " + std::to_string(index)))
     return false;
-  result.readHash += helpers->readHash(readSlot);
+  reads.back().hash = helpers->readHash(readSlot);
+  result.readHash += shareOfRead(reads.back().hash, index);
   const std::string digest = contentDigest(helpers->readHash(contentSlots[0]),
                                            helpers->readHash(contentSlots[1]), region.bytes());
   const bool isNew =
@@ -288,6 +348,7 @@ RunResult kbrt::cuda::execute(Device &device, const Subject &subject, const RunO
   }
   HelperKernels *helpers = nullptr;
   Slab slab;
+  const bool mayRepeat = options.leavesOutRepeats && !findRepetitions(*subject.plan).empty();
   bool isReady = options.separateBuffers || options.memory ||
                  slab.allocate(device.getHandles(), layout.bytes, 0, problem);
   if (options.memory) {
@@ -295,7 +356,8 @@ RunResult kbrt::cuda::execute(Device &device, const Subject &subject, const RunO
     wipeResults(device, *options.memory, options.poison);
   }
   if (isReady &&
-      (options.checkConstInputs || (options.reads == Reads::Hashed && !options.memory)) &&
+      (options.checkConstInputs || mayRepeat ||
+       (options.reads == Reads::Hashed && !options.memory)) &&
       !options.separateBuffers) {
     helpers = HelperKernels::of(device, problem);
     isReady = helpers != nullptr;

@@ -11,10 +11,19 @@ namespace {
 /// Launches that are held back at once; a stream takes about a thousand.
 constexpr unsigned mostHeldLaunches = 256;
 
+/// The periods of a repetition that are timed take so long together, or are this many.
+constexpr double enoughUs = 2000;
+constexpr size_t fewestPeriods = 3;
+
+size_t periodsToTime(const RestingRepetition &resting) {
+  const double most = static_cast<double>(resting.repetition.count);
+  const double enough = enoughUs / std::max(resting.periodUs, 0.1);
+  return std::max(fewestPeriods, static_cast<size_t>(std::min(enough, most)));
+}
+
 } // namespace
 
 bool TimedRun::run() {
-  helpers.clearHashes();
   snapshotSymbols();
   for (auto &[name, symbol] : module.symbols)
     h.driver->cuMemcpyHtoDAsync(symbol.first, symbol.second.data(), symbol.second.size(), h.stream);
@@ -31,12 +40,47 @@ bool TimedRun::beforeDeviceWork(bool isLaunch) {
 }
 
 bool TimedRun::read(uint64_t from, const Region &region, char *) {
-  if (keptIn)
+  if (keptIn) {
+    reads[index] = keptReads;
     return keepRead(*keptIn, from, region);
+  }
   if (!endSegment())
     return false;
-  addReadHash(helpers, plan, index, from, region, 0);
-  return wait("the hash of step " + std::to_string(index));
+  helpers.clearHashes();
+  addReadHash(helpers, plan, from, region, 0);
+  if (!wait("the hash of step " + std::to_string(index)))
+    return false;
+  reads[index] = helpers.readHash(0);
+  readHash += shareOfRead(reads[index], index);
+  return true;
+}
+
+bool TimedRun::endsAfter(const Repetition &repetition, size_t periods) {
+  auto found = std::find_if(resting.begin(), resting.end(), [&](const RestingRepetition &each) {
+    return each.repetition == repetition;
+  });
+  const size_t timed = periodsToTime(*found);
+  if (timed >= repetition.count || (periods != 1 && periods != timed))
+    return false;
+  endSegment();
+  weight =
+      periods == 1 ? static_cast<double>(repetition.count - 1) / static_cast<double>(timed - 1) : 1;
+  return periods == timed;
+}
+
+bool TimedRun::repeat(size_t step, size_t like) {
+  auto *read = std::get_if<ReadStep>(&plan.steps[step]);
+  if (!read)
+    return true;
+  const uint64_t known = reads[like];
+  if (!keptIn) {
+    readHash += shareOfRead(known, step);
+    return true;
+  }
+  return check(h.driver->cuMemcpyDtoDAsync(keptIn->results + keptIn->reads[keptReads++],
+                                           keptIn->results + keptIn->reads[known],
+                                           read->from.bytes(), h.stream),
+               "the read of step " + std::to_string(step));
 }
 
 bool TimedRun::beginSegment() {
@@ -65,7 +109,8 @@ bool TimedRun::endSegment() {
   float milliseconds = 0;
   if (!check(h.driver->cuEventElapsedTime(&milliseconds, events.begin, events.end), "an event"))
     return false;
-  us += 1e3 * milliseconds;
+  timedUs += 1e3 * milliseconds;
+  us += weight * 1e3 * milliseconds;
   held &= !helpers.timedOut();
   double mhz = helpers.readClock().mhz;
   smMHz = smMHz > 0 ? std::min(smMHz, mhz) : mhz;

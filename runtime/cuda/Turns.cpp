@@ -9,7 +9,6 @@
 #include "kbrt/CudaScreen.h"
 
 #include <algorithm>
-#include <numeric>
 
 using namespace kbrt;
 using namespace kbrt::cuda;
@@ -63,8 +62,8 @@ private:
 
   bool prepare();
   struct Sample {
-    double us = 0;
-    bool isHeld = true; ///< the device began when all was queued
+    double us = 0, timedUs = 0; ///< of the plan, and of what was executed of it
+    bool isHeld = true;         ///< the device began when all was queued
   };
   /// Nothing after it failed.
   std::optional<Sample> iterate(Side &side);
@@ -85,6 +84,7 @@ private:
   HelperKernels *helpers = nullptr;
   Events events;
   std::vector<Side> sides;
+  double timedUs = 0; ///< of all samples that count
 };
 
 bool Turns::prepare() {
@@ -121,7 +121,7 @@ std::optional<Turns::Sample> Turns::iterate(Side &side) {
   }
   // No result may lie around for the next image to find.
   side.slab.wipe(options.poison);
-  return Sample{run.us, run.held};
+  return Sample{run.us, run.timedUs, run.held};
 }
 
 bool Turns::sample(Side &side) {
@@ -133,18 +133,17 @@ bool Turns::sample(Side &side) {
       return false;
   }
   (side.isCandidate ? result.candidateUs : result.originalUs).push_back(taken->us);
+  timedUs += taken->timedUs;
   return true;
 }
 
 bool Turns::isKnownEnough() const {
   const std::vector<double> &a = result.originalUs, &b = result.candidateUs;
-  const double together =
-      std::accumulate(a.begin(), a.end(), 0.0) + std::accumulate(b.begin(), b.end(), 0.0);
   if (sides.size() == 1)
-    return a.size() >= mostAlone || together >= enoughUs;
+    return a.size() >= mostAlone || timedUs >= enoughUs;
   auto [leastA, mostA] = std::minmax_element(a.begin(), a.end());
   auto [leastB, mostB] = std::minmax_element(b.begin(), b.end());
-  return b.size() >= options.mostPairs || (b.size() >= 2 && together >= enoughUs) ||
+  return b.size() >= options.mostPairs || (b.size() >= 2 && timedUs >= enoughUs) ||
          *leastA >= options.apartRatio * *mostB || *leastB >= options.apartRatio * *mostA;
 }
 
@@ -156,17 +155,15 @@ void Turns::run() {
   options.begins();
   std::vector<bool> turns; // whose is next: true is the candidate's
   bool goesOn = sample(sides[0]) && (sides.size() == 1 || sample(sides[1]));
-  const double slowest = goesOn ? std::max(result.originalUs[0],
-                                           result.candidateUs.empty() ? 0.0 : result.candidateUs[0])
-                                : 0;
   const bool isHopeless =
       goesOn && sides.size() == 2 && result.candidateUs[0] >= hopelessRatio * result.originalUs[0];
-  if (slowest >= longUs || isHopeless) {
+  if (timedUs >= longUs * static_cast<double>(sides.size()) || isHopeless) {
     goesOn = goesOn && !isHopeless && !isKnownEnough();
     turns = {true, false}; // the second half of A B B A
   } else if (goesOn) {
     result.originalUs.clear();
     result.candidateUs.clear();
+    timedUs = 0;
     turns = {false, true, true, false};
   }
   while (goesOn) {

@@ -14,8 +14,41 @@ bool PlanWalk::fail(LaunchStatus why, std::string what) {
   return false;
 }
 
+bool PlanWalk::leaveOut(const Repetition &repetition, size_t periods) {
+  for (; index < repetition.end(); ++index) {
+    const size_t like = repetition.begin + (periods - 1) * repetition.period +
+                        (index - repetition.begin) % repetition.period;
+    auto *read = std::get_if<ReadStep>(&plan.steps[index]);
+    if (read && keepsObservables) {
+      const uint64_t end = read->observable + read->from.bytes();
+      if (observables.size() < end)
+        observables.resize(end);
+      std::memmove(observables.data() + read->observable,
+                   observables.data() + std::get<ReadStep>(plan.steps[like]).observable,
+                   read->from.bytes());
+    }
+    if (!repeat(index, like))
+      return false;
+  }
+  return true;
+}
+
 bool PlanWalk::walk() {
+  auto next = repetitions.begin();
   for (index = 0; index < plan.steps.size(); ++index) {
+    while (next != repetitions.end() && index >= next->end())
+      ++next;
+    if (next != repetitions.end() && index > next->begin &&
+        (index - next->begin) % next->period == 0) {
+      const size_t periods = (index - next->begin) / next->period;
+      const bool ends = endsAfter(*next, periods);
+      if (status != LaunchStatus::Ok || (ends && !leaveOut(*next, periods)))
+        return false;
+      if (ends) {
+        --index; // the loop goes on behind the repetition
+        continue;
+      }
+    }
     if (inputs.onStep)
       inputs.onStep(index);
     if (!perform(plan.steps[index]))

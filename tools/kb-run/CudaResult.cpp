@@ -135,7 +135,7 @@ Json launchesJson(const Plan &plan, const RunResult &run) {
   for (const RunLaunch &launch : run.launches) {
     const auto &step = std::get<LaunchStep>(plan.steps[launch.step]);
     list.push_back({{"step", launch.step},
-                    {"repeats", 1},
+                    {"repeats", launch.repeats},
                     {"kernel", step.kernel},
                     {"grid", extent(step.grid)},
                     {"block", extent(step.block)},

@@ -50,6 +50,8 @@ private:
   bool fail(const std::string &text) { return fail(Problem{LaunchStatus::Environment, text, ""}); }
   std::unique_ptr<LoadedImage> loadImage(const std::string &path);
   RunOptions runOptions();
+  /// The baseline with what rests of its plan, for timing; false after `fail`.
+  bool prepareBaseline(Subject &baseline);
 
   const Job &job;
   Progress &progress;
@@ -60,8 +62,9 @@ private:
   std::unique_ptr<LoadedImage> image, baselineImage;
   LaunchStatus status = LaunchStatus::Ok;
   std::string message, note;
-  uint64_t verified = 0;                ///< hash of what the first execution read
-  std::vector<RunLaunch> timedLaunches; ///< of the first execution
+  uint64_t verified = 0;                  ///< hash of what the first execution read
+  std::vector<RunLaunch> timedLaunches;   ///< of the first execution
+  std::vector<RestingRepetition> resting; ///< likewise
   bool isClean = true, hasCounters = false;
   Json result = Json::object();
 };
@@ -198,6 +201,7 @@ bool CudaRun::verify() {
   }
   verified = isKept ? hashOfReads(inputs.plan, first.observables) : first.readHash;
   timedLaunches = std::move(first.launches);
+  resting = std::move(first.resting);
   return status == LaunchStatus::Ok;
 }
 
@@ -209,14 +213,28 @@ void CudaRun::wait(void (Turn::*how)()) {
   turnBegan = std::chrono::steady_clock::now();
 }
 
+bool CudaRun::prepareBaseline(Subject &baseline) {
+  if (!baselineImage)
+    return true;
+  baseline = {baselineImage.get(), &baselineInputs.plan, &baselineInputs.payloads};
+  if (findRepetitions(baselineInputs.plan).empty())
+    return true;
+  RunOptions options = runOptions();
+  options.checkGuards = options.checkConstInputs = false;
+  options.reads = Reads::Hashed;
+  RunResult run = execute(*device, baseline, options);
+  if (run.status != LaunchStatus::Ok)
+    return fail({run.status, "timing: " + run.message, run.note});
+  baseline.resting = std::move(run.resting);
+  return true;
+}
+
 void CudaRun::time() {
   TimingOptions options = *job.cuda.timing;
   options.poison = job.options.poison;
   options.wallSeconds = job.options.launch.wallSeconds;
   options.outputHash = verified;
-  Subject candidate{image.get(), &inputs.plan, &inputs.payloads}, baseline;
-  if (baselineImage)
-    baseline = {baselineImage.get(), &baselineInputs.plan, &baselineInputs.payloads};
+  Subject candidate{image.get(), &inputs.plan, &inputs.payloads, resting}, baseline;
   options.begins = [&] { waitAlone(); };
   options.between = [&] {
     if (std::chrono::steady_clock::now() - turnBegan > Turn::longest)
@@ -224,6 +242,8 @@ void CudaRun::time() {
   };
   options.ends = [&] { turn->leave(); };
   Watch watch(result, "timing");
+  if (!prepareBaseline(baseline))
+    return;
   TimingResult timing = measure(*device, baseline, candidate, options);
   lastReading = timing.before;
   result["device"] = deviceJson(*device, timing.before);
@@ -266,7 +286,7 @@ void CudaRun::readCounters() {
   if (options.pcSampling && !problem) {
     double expectedUs = 0;
     for (const RunLaunch &launch : timedLaunches)
-      expectedUs += launch.us;
+      expectedUs += launch.us * static_cast<double>(launch.repeats);
     waitAlone();
     LineSamples samples = sampleLines(*device, subject, options.run, expectedUs);
     addLines(json, samples);

@@ -40,6 +40,8 @@ private:
     std::vector<std::unique_ptr<Inputs>> inputs;
     std::vector<PlanPlaces> places;
     std::vector<std::vector<uint64_t>> uploads; ///< places in the block of inputs
+    /// Of the recorded plan, once it has run.
+    std::optional<std::vector<RestingRepetition>> resting;
   };
 
   Json answer(const Json &message);
@@ -48,6 +50,7 @@ private:
   Json load(const Json &message);
   Json execute(const Json &message);
   Json time(const Json &message);
+  RunResult runOnce(Side &side, size_t set, uint8_t poison, double seconds);
   LentMemory memoryOf(const Side &side, size_t set) const;
   void wait(void (Turn::*how)());
 
@@ -132,26 +135,34 @@ LentMemory Worker::memoryOf(const Side &side, size_t set) const {
   return memory;
 }
 
-Json Worker::execute(const Json &message) {
-  Side &side = sides[message.at("side").get<size_t>()];
-  const auto set = message.at("set").get<size_t>();
+RunResult Worker::runOnce(Side &side, size_t set, uint8_t poison, double seconds) {
   LentMemory memory = memoryOf(side, set);
   RunOptions options;
-  options.poison = message.at("poison").get<uint8_t>();
-  options.wallSeconds = message.at("seconds").get<double>();
+  options.poison = poison;
+  options.wallSeconds = seconds;
   options.checkConstInputs = false; // a candidate may write to what it read to its end
   options.memory = &memory;
   options.begins = [this] { wait(&Turn::sharedOn); };
   options.ends = [this] { turn->leave(); };
   PlanInputs payloads = side.inputs[set]->payloads;
   track(side.inputs[set]->plan, progress, payloads);
+  RunResult run =
+      cuda::execute(*device, {side.image.get(), &side.inputs[set]->plan, &payloads}, options);
+  progress.kernel[0] = 0;
+  turn->leave(); // a launch that failed did not
+  if (set == 0 && run.status == LaunchStatus::Ok)
+    side.resting = run.resting;
+  return run;
+}
+
+Json Worker::execute(const Json &message) {
+  Side &side = sides[message.at("side").get<size_t>()];
+  const auto set = message.at("set").get<size_t>();
   waitedSeconds = 0;
   auto begin = Clock::now();
   RunResult run =
-      cuda::execute(*device, {side.image.get(), &side.inputs[set]->plan, &payloads}, options);
+      runOnce(side, set, message.at("poison").get<uint8_t>(), message.at("seconds").get<double>());
   std::chrono::duration<double> passed = Clock::now() - begin;
-  progress.kernel[0] = 0;
-  turn->leave(); // a launch that failed did not
   Json json = answerOf({run.status, run.message, run.note});
   json["seconds"] = passed.count() - waitedSeconds;
   json["peakDeviceBytes"] = run.peakDeviceBytes;
@@ -159,7 +170,7 @@ Json Worker::execute(const Json &message) {
   for (const RunLaunch &launch : run.launches)
     json["launches"].push_back(
         {{"kernel", std::get<LaunchStep>(side.inputs[set]->plan.steps[launch.step]).kernel},
-         {"us", launch.us}});
+         {"us", launch.us * static_cast<double>(launch.repeats)}});
   json["findings"] = Json::array();
   for (const RunFinding &finding : run.findings)
     json["findings"].push_back(finding.message);
@@ -182,8 +193,17 @@ Json Worker::time(const Json &message) {
   Subject subjects[2];
   const size_t count = message.at("hasCandidate").get<bool>() ? 2 : 1;
   for (size_t i = 0; i < count; ++i) {
+    if (!sides[i].resting) { // the original in a new process
+      RunResult run = runOnce(sides[i], 0, options.poison, options.wallSeconds);
+      if (run.status != LaunchStatus::Ok) {
+        Json json = answerOf({run.status, run.message, run.note});
+        json["isOriginals"] = i == 0;
+        return json;
+      }
+    }
     memories[i] = memoryOf(sides[i], 0);
-    subjects[i] = {sides[i].image.get(), &sides[i].inputs[0]->plan, &sides[i].inputs[0]->payloads};
+    subjects[i] = {sides[i].image.get(), &sides[i].inputs[0]->plan, &sides[i].inputs[0]->payloads,
+                   *sides[i].resting};
   }
   TurnsResult times =
       timeInTurns(*device, subjects[0], memories[0], subjects[1], memories[1], options);

@@ -101,6 +101,9 @@ struct RunOptions {
   /// Every buffer an allocation of its own that holds nothing yet, without guard zones, poison or
   /// kernels of ours in between: for tools that watch (compute-sanitizer). Turns both checks off.
   bool separateBuffers = false;
+  /// Whether what is left of a repetition (kbrt/Repetition.h) is left out once all memory that the
+  /// program has is bit for bit what it was one period before. Not with `separateBuffers`.
+  bool leavesOutRepeats = true;
   /// For programs that take turns: `begins` is called before each launch, and `ends` before work of
   /// the host that follows launches, and at the end. What `begins` takes is not the plan's time.
   std::function<void()> begins = [] {}, ends = [] {};
@@ -109,6 +112,14 @@ struct RunOptions {
 struct RunLaunch {
   size_t step = 0;
   double us = 0; ///< of this launch between two events, warm or cold as it came
+  /// This launch, and later ones like it that provably change nothing and were left out.
+  uint64_t repeats = 1;
+};
+
+/// A repetition that was left before its end, because a whole period changed nothing in memory.
+struct RestingRepetition {
+  Repetition repetition;
+  double periodUs = 0; ///< the launches of one period together
 };
 
 struct RunResult {
@@ -119,6 +130,7 @@ struct RunResult {
   /// By read step, of Reads::Hashed: 32 hexadecimal digits, '-' and the number of bytes.
   std::vector<std::string> contents;
   uint64_t readHash = 0; ///< of all reads and their places, as each timed iteration computes it
+  std::vector<RestingRepetition> resting;
   std::vector<RunFinding> findings;
   std::vector<std::string> notes; ///< what could not be checked, in words
   uint64_t peakDeviceBytes = 0;
@@ -133,6 +145,8 @@ struct Subject {
   LoadedImage *image = nullptr;
   const Plan *plan = nullptr;
   const PlanInputs *inputs = nullptr;
+  /// As a run of the subject found them (RunResult::resting): timed by a few of their periods.
+  std::vector<RestingRepetition> resting = {};
 };
 
 /// Executes the plan once from fresh memory, with every check. After a fault the context is

@@ -9,7 +9,7 @@
 #define KBRT_PLANWALK_H
 
 #include "kbrt/LaunchStatus.h"
-#include "kbrt/Plan.h"
+#include "kbrt/Repetition.h"
 #include <functional>
 #include <utility>
 
@@ -59,6 +59,12 @@ protected:
   /// Steps that only order others.
   virtual bool order(const Step &step) { return true; }
 
+  /// Asked before every period of a repetition from the second on, when \p periods of them are
+  /// done: whether all further ones may be left out. What they read is what the last period read.
+  virtual bool endsAfter(const Repetition &repetition, size_t periods) { return false; }
+  /// For each step that is left out: step \p like of the last period did the same.
+  virtual bool repeat(size_t step, size_t like) { return true; }
+
   const Plan &plan;
   const PlanInputs &inputs;
   std::vector<uint64_t> address; ///< of each buffer; 0 while it does not live
@@ -69,8 +75,12 @@ protected:
   /// holds.
   bool keepsObservables = true;
   std::string observables;
+  /// Of which `endsAfter` is asked, in order.
+  std::vector<Repetition> repetitions;
 
 private:
+  /// Leaves out what is left of \p repetition after \p periods periods.
+  bool leaveOut(const Repetition &repetition, size_t periods);
   bool perform(const Step &step);
   bool performUpload(const UploadStep &step);
   bool performLaunch(const LaunchStep &step);

@@ -108,6 +108,16 @@ timing = result["timing"]
 check("times are compared, and every timed output is looked at", timing["cold"]["decision"]["comparison"] == "faster" and
       timing["outputs"]["candidate"]["checked"] > 50 and not timing["outputs"]["candidate"]["different"], timing["outputs"])
 
+code, result, same = run("repeats")
+check("periods that change nothing are left out, and what they read is known", same and
+      [launch["repeats"] for launch in result["launches"]] == [1, 39, 1, 1, 1, 1, 1], result["launches"])
+timing = result["timing"]
+check("they are timed by a few of them", not timing["outputs"]["candidate"]["different"] and
+      abs(timing["cold"]["candidate"]["medianUs"] - 45 * 20) < 1 and
+      abs(timing["cold"]["baseline"]["medianUs"] - 45 * 80) < 1, timing["cold"])
+code, result, same = run("repeats-unknown")
+check("an image that does not tell its variables runs whole", same and len(result["launches"]) == 45, result["launches"])
+
 
 def run_contents(known, salt="0123456789abcdeffedcba9876543210"):
     """The digests of the reads of "reads" for a sender who has \p known, and the files that came."""

@@ -12,7 +12,7 @@ import make_jobs  # noqa: E402
 KERNELS = ("_Z5saxpyifPKfPf _Z12saxpyStridedifPKfPf _Z9sumBlocksiPKiPi _Z12writeOutsideiPi _Z10forgetTailiPi _Z8offByOneiPi "
            "_Z10writeInputiPKiPi _Z14illegalAddressiPi _Z10trapAlwaysiPi _Z12assertAlwaysiPi _Z7endlessiPVi "
            "_Z9copyFirstiPKcS0_Pc _Z10copySecondiPKcS0_Pc _Z11writeBeforeixPi _Z7hangingiPi _Z4slowiPi")
-SMALL = ("saxpy-small", "reduction", "outside", "input", "tail", "wrong", "illegal", "trap", "assert", "endless", "huge")
+SMALL = ("saxpy-small", "reduction", "outside", "input", "tail", "wrong", "illegal", "trap", "assert", "endless", "huge", "repeats")
 
 
 def cubin(architecture, kernels):
@@ -44,6 +44,9 @@ def main(folder):
         make_jobs.os.makedirs(folder, exist_ok=True)
         with open(f"{folder}/{name}", "wb") as out:
             out.write(cubin(architecture, kernels))
+    # An image that says which variables it has: none.
+    with open(f"{folder}/kernels.ptx", "w") as out:
+        out.write(f".version 9.0\n.target sm_90\n// {KERNELS}\n")
     plans = make_jobs.plans(SMALL)
     for name, (plan, expected) in plans.items():
         plan.write(f"{folder}/{name}")
@@ -57,6 +60,9 @@ def main(folder):
     jobs["no-kernel"] = {"plan": "saxpy-small", "image": "empty.cubin"}
     jobs["timed"] = {"plan": "saxpy-small", "image": "kernels.cubin",
                      "timing": {**timing, "baseline": {"plan": "saxpy-slow", "image": "kernels.cubin"}}}
+    jobs["repeats"]["image"] = "kernels.ptx"
+    jobs["repeats"]["timing"] = {**timing, "baseline": {"plan": "repeats-slow", "image": "kernels.ptx"}}
+    jobs["repeats-unknown"] = {"plan": "repeats", "image": "kernels.cubin"}
     jobs["watched"] = {"plan": "outside", "image": "kernels.cubin", "sanitizer": make_jobs.TOOLS[:3]}
     jobs["hung"] = {"plan": "outside", "image": "kernels.cubin", "sanitizer": make_jobs.TOOLS[3:], "sanitizerSeconds": 0.5}
     jobs["separate"] = {"plan": "reduction", "image": "kernels.cubin", "separateBuffers": True}
@@ -68,6 +74,7 @@ def main(folder):
     with open(f"{folder}/reads/expected.bin", "wb") as out:
         out.write(b"".join(expected))
     make_jobs.saxpy("_Z12saxpyStridedifPKfPf", 4099)[0].write(f"{folder}/saxpy-slow")
+    make_jobs.repeats("_Z12saxpyStridedifPKfPf", 4099)[0].write(f"{folder}/repeats-slow")
     for name, job in jobs.items():
         with open(f"{folder}/{name}.json", "w") as out:
             json.dump({"version": 1, "device": "cuda", **job, "outputs": f"{name}.out", "result": f"{name}.result.json"}, out)

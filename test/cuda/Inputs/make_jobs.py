@@ -96,6 +96,23 @@ def saxpy(kernel, n):
     return plan, array.array("f", (2 * (i % 97) + i % 31 for i in range(n))).tobytes()
 
 
+def repeats(kernel, n, periods=40, sums=5):
+    """Periods that change nothing from the second on, and launches that always do."""
+    x = array.array("f", (i % 97 for i in range(n)))
+    plan = Plan()
+    a, b = plan.buffer(4 * n, "f32"), plan.buffer(4 * n, "f32")
+    plan.upload(a, x.tobytes())
+    for _ in range(periods):
+        plan.fill(b, 0)
+        plan.launch(kernel, (n + 255) // 256, 256, integer(n), real(2.0), a, b)
+        plan.read(b, 4 * n)
+    for _ in range(sums):
+        plan.launch(kernel, (n + 255) // 256, 256, integer(n), real(2.0), a, b)
+    plan.read(b, 4 * n)
+    return plan, b"".join(array.array("f", (2 * count * (i % 97) for i in range(n))).tobytes()
+                          for count in [1] * periods + [1 + sums])
+
+
 def reduction(n):
     x = array.array("i", (i % 1000 for i in range(n)))
     blocks = (n + 255) // 256
@@ -107,7 +124,7 @@ def reduction(n):
     return plan, array.array("i", (sum(x[256 * i:256 * i + 256]) for i in range(blocks))).tobytes()
 
 
-def table(n):
+def table(n, launches=2):
     plan = Plan()
     parts = [plan.buffer(4 * n), plan.buffer(4 * n)]
     for number, part in enumerate(parts):
@@ -116,12 +133,12 @@ def table(n):
     plan.upload(pointers, struct.pack("<QQ", *(plan.address(part) for part in parts)),
                 [{"at": 8 * i, "buffer": part, "offset": 0} for i, part in enumerate(parts)])
     y, count = plan.buffer(4 * n), plan.buffer(4, "i32", "launches")
-    for _ in range(2):
+    for _ in range(launches):
         plan.launch("_Z12throughTableiPKPKiPi", (n + 255) // 256, 256, integer(n), pointers, y)
     plan.read(y, 4 * n)
     plan.read(count, 4)
     expected = array.array("i", ((i % 2 + 1) * 1000 + 2 * i for i in range(n)))
-    return plan, expected.tobytes() + integer(2)
+    return plan, expected.tobytes() + integer(launches)
 
 
 def output_only(kernel, n, uploaded=False):
@@ -184,6 +201,9 @@ def plans(names=None):
         "saxpy-strided": lambda: saxpy("_Z12saxpyStridedifPKfPf", 1 << 22),
         "reduction": lambda: reduction(100003),
         "table": lambda: table(1000),
+        "counted": lambda: table(1000, 20),
+        "repeats": lambda: repeats("_Z5saxpyifPKfPf", 4099),
+        "repeats-slow": lambda: repeats("_Z12saxpyStridedifPKfPf", 4099),
         "outside": lambda: output_only("_Z12writeOutsideiPi", 1000),
         "input": lambda: write_input(1000),
         "tail": lambda: output_only("_Z10forgetTailiPi", 1000),
@@ -221,6 +241,9 @@ def jobs():
         "ptx": job("saxpy", "kernels.ptx", repetitions=2),
         "reduction": job("reduction", repetitions=20, timing=timing, profile={"sets": "A"}),
         "table": job("table", repetitions=4, timing=timing),
+        "counted": job("counted", repetitions=4, timing=timing),
+        "repeats": job("repeats", repetitions=4,
+                       timing={"baseline": {"plan": "repeats-slow", "image": "kernels.cubin"}, **timing}),
         "outside": job("outside"),
         "input": job("input"),
         "tail": job("tail", repetitions=2),
