@@ -390,7 +390,8 @@ Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate, ArrayRef<Judge
        }},
   };
   // What the gates from G6 on ask of the GPU is made while the CPU device checks.
-  std::future<void> watching; // under the sanitizer, which no gate but its own waits for
+  std::future<void> wholeProgram; // its first runs
+  std::future<void> watching;     // under the sanitizer, which no gate but its own waits for
   std::optional<RunsAhead> ahead;
   const double start = impl->clock.monotonicSeconds();
   // Runs are made ahead only for gates that ask for them.
@@ -414,6 +415,10 @@ Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate, ArrayRef<Judge
       impl->measureTogether(context.caseCount, context.spread);
     if (step.gate == GateId::G6 && ahead)
       ahead->wait();
+    // From here on it is the GPU that works; a host may compute for seconds.
+    if (step.gate == GateId::G6 && final && impl->gpu && impl->secondsLeft &&
+        impl->options.threads > 1 && !keptGate(store, GateId::G14, context))
+      wholeProgram = std::async(std::launch::async, [&context] { runWholeProgramAhead(context); });
     if (impl->options.totalSeconds > 0 && begin - start > impl->options.totalSeconds) {
       verdict.add(GateRecord::undecided(
           step.gate, formatv("no verdict within {0:f0} s", impl->options.totalSeconds)));

@@ -274,6 +274,8 @@ struct Judge::Impl {
   /// Those of \p count cases on several threads, where there are some; errors are left to who asks
   /// for one.
   void measureTogether(unsigned count, Spread spread);
+  /// Runs on a GPU that are made beside each other.
+  unsigned runsTogether();
   /// The same with directions drawn at each execution in its spread, for a candidate that just
   /// missed it.
   llvm::Expected<const Reference *> closerReference(const TestCase &test, Spread spread);
@@ -378,6 +380,8 @@ struct GateContext {
   std::string omittedCases = {}; ///< what `caseCount` leaves out, for G7's record
   std::optional<TimingReport> timing = std::nullopt; ///< G12's
   OnceMap<unsigned, SanitizerReport> sanitized = {}; ///< G9's, which may be made before its turn
+  /// G14's run of the candidate, likewise; nothing where the workload has no main.
+  OnceMap<unsigned, std::optional<CaseSource::WholeRun>> whole = {};
   /// The candidate fills constant memory with a table that the original does not have: other inputs
   /// must tell that it is no result (G7).
   bool hasOwnTable = false;
@@ -402,6 +406,8 @@ llvm::Expected<GateRecord> runTimedOutputs(GateContext &context);   // G12
 llvm::Expected<GateRecord> runPhysics(GateContext &context);        // G13
 llvm::Expected<GateRecord> runWholeProgram(GateContext &context);   // G14
 llvm::Expected<GateRecord> runUnseenShapes(GateContext &context);   // G15
+/// Makes G14's first runs before its turn, where they fit into the time that is left.
+void runWholeProgramAhead(GateContext &context);
 
 /// Whether the original's own results on \p test depend on what lay in fresh memory.
 llvm::Expected<bool> originalDepends(Judge::Impl &judge, const TestCase &test,

@@ -10,6 +10,7 @@
 #include "kb-opt/Plan/PlanTransform.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/Interrupt.h"
+#include "kb-opt/Support/Parallel.h"
 #include "llvm/Support/FileSystem.h"
 #include <algorithm>
 #include <array>
@@ -212,7 +213,15 @@ Expected<DeviceImage> Judge::Impl::directedImage(const Rerounding &rounding) {
   Expected<const DeviceCode &> compiled = code(original);
   if (!compiled)
     return compiled.takeError();
+  // It is the original's code, and may share its processes: they take long to open a device.
+  Expected<const DeviceImage *> own = this->image(baselineProgram, RunMode::Plain);
+  if (!own)
+    return own.takeError();
+  Expected<Digest> owner = files.get((*own)->path);
+  if (!owner)
+    return owner.takeError();
   DeviceImage image;
+  image.owner = *owner;
   std::string text = withRounding(compiled->ptx, rounding);
   image.digest = digestOf(text);
   image.path = *path;
@@ -247,16 +256,28 @@ Expected<RunPointer> Judge::Impl::directedRun(const TestCase &test, const Reroun
 
 Error Judge::Impl::addRoundings(const TestCase &test, Reference &reference,
                                 ArrayRef<Rerounding> roundings) {
-  for (const Rerounding &rounding : roundings) {
-    std::string limits;
-    Expected<RunPointer> moved = directedRun(test, rounding, limits);
-    if (!moved)
-      return moved.takeError();
-    if (!*moved) {
-      reference.limits += (reference.limits.empty() ? "" : "; ") + limits;
-      break;
+  // Of so many the results are there at once.
+  const unsigned together = gpu ? runsTogether() : 1;
+  while (!roundings.empty()) {
+    ArrayRef<Rerounding> part = roundings.take_front(together);
+    roundings = roundings.drop_front(part.size());
+    std::vector<std::optional<Expected<RunPointer>>> runs(part.size());
+    std::vector<std::string> limits(part.size());
+    parallelFor(together, part.size(),
+                [&](size_t i) { runs[i].emplace(directedRun(test, part[i], limits[i])); });
+    Error failure = Error::success();
+    for (auto &run : runs)
+      failure = joinErrors(std::move(failure), run->takeError());
+    if (failure)
+      return failure;
+    for (size_t i = 0; i < part.size(); ++i) {
+      const RunPointer &moved = **runs[i];
+      if (!moved) {
+        reference.limits += (reference.limits.empty() ? "" : "; ") + limits[i];
+        return Error::success();
+      }
+      reference.widen(*moved, part[i].narrow);
     }
-    reference.widen(**moved, rounding.narrow);
   }
   return Error::success();
 }

@@ -116,6 +116,18 @@ static bool eachInParallel(unsigned threads, ArrayRef<const RunRequest *> reques
   return !isOver;
 }
 
+unsigned Judge::Impl::runsTogether() {
+  // Most of a run on a GPU is the host's: files, copies, digests. Beside each other the data of a
+  // few fit, unless the program is large.
+  constexpr unsigned mostOnGpu = 3;
+  constexpr double mostBytes = 4.0 * (1 << 30);
+  Expected<const PlanFacts &> size = facts(baselineProgram, recordedCase());
+  if (size)
+    return size->bufferBytes <= mostBytes ? std::min(mostOnGpu, options.threads) : 1;
+  consumeError(size.takeError()); // where it is run, the same error is said
+  return 1;
+}
+
 void Judge::Impl::runTogether(JudgedProgram &program, ArrayRef<RunRequest> requests,
                               const std::atomic<bool> &stop,
                               const std::function<void()> &afterGpu) {
@@ -161,18 +173,10 @@ void Judge::Impl::runTogether(JudgedProgram &program, ArrayRef<RunRequest> reque
   };
   for (auto *list : {&onGpu, &others})
     llvm::erase_if(*list, [&](const RunRequest *request) { return !isKept(*request); });
-  // Most of a run on a GPU is the host's: files, copies, digests. Beside each other the data of a
-  // few fit, unless the program is large.
-  constexpr unsigned mostOnGpu = 3;
-  constexpr double mostBytes = 4.0 * (1 << 30);
-  Expected<const PlanFacts &> size = facts(program, recordedCase());
-  const unsigned gpuThreads =
-      size && size->bufferBytes <= mostBytes ? std::min(mostOnGpu, options.threads) : 1;
-  if (!size)
-    consumeError(size.takeError()); // where it is run, the same error ends the row
+  const unsigned onGpuTogether = runsTogether();
   parallelFor(2, 2, [&](size_t which) {
     bool isWell =
-        eachInParallel(which ? options.threads : gpuThreads, which ? others : onGpu, stop, make);
+        eachInParallel(which ? options.threads : onGpuTogether, which ? others : onGpu, stop, make);
     if (which == 0 && isWell && !stop && afterGpu)
       afterGpu();
   });
@@ -201,6 +205,8 @@ void Judge::prepare(const ProgramArtefacts &program) {
       [&] { drop(impl->device.build(program, RunMode::Check)); }};
   for (const TestCase &test : impl->seenCases(impl->options.searchCases + 1))
     parts.push_back([&, test] { drop(impl->cases.candidate(program, test)); });
+  if (program.exactly) // a host that computes for seconds does so beside itself
+    parts.push_back([&] { drop(impl->cases.candidateElsewhere(program, impl->recordedCase())); });
   parallelFor(impl->options.threads, parts.size(), [&](size_t i) { parts[i](); });
 }
 

@@ -69,8 +69,8 @@ public:
       report.message = timed->message;
       return report;
     }
-    report.originalUs = timed->cold.baseline.medianUs;
-    report.candidateUs = timed->cold.candidate.medianUs;
+    report.originalUs = timed->cold.baseline.minUs;
+    report.candidateUs = timed->cold.candidate.minUs;
     report.samples = timed->cold.candidate.samples;
     return report;
   }

@@ -89,8 +89,10 @@ private:
 };
 
 bool CheckedRun::endsAfter(const Repetition &repetition, size_t periods) {
-  if (!memoryState->isKnown() || !beforeHostWork() || !memoryState->isAtRest(repetition, periods) ||
-      !wait("the hash of the buffers"))
+  if (!memoryState->isKnown())
+    return false;
+  takeTurn(options.begins);
+  if (!memoryState->isAtRest(repetition, periods) || !wait("the hash of the buffers"))
     return false;
   RestingRepetition resting{repetition};
   for (const RunLaunch &launch : result.launches)
@@ -153,8 +155,7 @@ bool CheckedRun::read(uint64_t from, const Region &region, char *into) {
     return keepRead(*options.memory, from, region);
   if (keepsObservables)
     return Execution::read(from, region, into);
-  if (!beforeHostWork())
-    return false;
+  takeTurn(options.begins); // hashes keep the device from others as launches do
   constexpr unsigned readSlot = 0, contentSlots[] = {1, 2};
   const ReadContents none, &contents = options.contents ? *options.contents : none;
   helpers->clearHashes();
@@ -171,7 +172,7 @@ bool CheckedRun::read(uint64_t from, const Region &region, char *into) {
       !contents.folder.empty() && !contents.known.count(digest) &&
       std::find(result.contents.begin(), result.contents.end(), digest) == result.contents.end();
   result.contents.push_back(digest);
-  return !isNew || writeContent(from, region, contents.folder + "/" + digest);
+  return !isNew || (beforeHostWork() && writeContent(from, region, contents.folder + "/" + digest));
 }
 
 bool CheckedRun::writeContent(uint64_t from, const Region &region, const std::string &path) {
@@ -351,10 +352,8 @@ RunResult kbrt::cuda::execute(Device &device, const Subject &subject, const RunO
   const bool mayRepeat = options.leavesOutRepeats && !findRepetitions(*subject.plan).empty();
   bool isReady = options.separateBuffers || options.memory ||
                  slab.allocate(device.getHandles(), layout.bytes, 0, problem);
-  if (options.memory) {
+  if (options.memory)
     slab.use(device.getHandles(), options.memory->work, options.memory->workBytes);
-    wipeResults(device, *options.memory, options.poison);
-  }
   if (isReady &&
       (options.checkConstInputs || mayRepeat ||
        (options.reads == Reads::Hashed && !options.memory)) &&
@@ -365,8 +364,14 @@ RunResult kbrt::cuda::execute(Device &device, const Subject &subject, const RunO
   if (!isReady || !subject.image->reload(problem))
     return fail();
   // Also between and behind the buffers nothing is left of an earlier execution.
-  if (!options.separateBuffers)
+  if (!options.separateBuffers) {
+    options.begins();
     slab.wipe(options.poison);
+    if (options.memory)
+      wipeResults(device, *options.memory, options.poison);
+    device.getHandles().driver->cuStreamSynchronize(device.getHandles().stream);
+    options.ends();
+  }
   CheckedRun run(device, subject, layout, slab.base(), options, helpers, result);
   run.run();
   options.ends();

@@ -12,8 +12,8 @@ namespace {
 constexpr unsigned mostHeldLaunches = 256;
 
 /// The periods of a repetition that are timed take so long together, or are this many.
-constexpr double enoughUs = 2000;
-constexpr size_t fewestPeriods = 3;
+constexpr double enoughUs = 5000;
+constexpr size_t fewestPeriods = 5;
 
 size_t periodsToTime(const RestingRepetition &resting) {
   const double most = static_cast<double>(resting.repetition.count);

@@ -70,6 +70,9 @@ public:
     result.before = device.read();
     if (prepare()) {
       options.begins();
+      for (Side &side : sides)
+        for (Slab &slab : side.slabs)
+          slab.wipe(options.poison);
       if (warmUp() && series(result.cold, true) && (!options.hot || series(result.hot, false)))
         overheads();
       options.ends();
@@ -140,7 +143,6 @@ bool Measurement::prepare() {
           break;
         return fail(problem);
       }
-      slab.wipe(options.poison);
       side.slabs.push_back(std::move(slab));
     }
     result.instances = static_cast<unsigned>(side.slabs.size());

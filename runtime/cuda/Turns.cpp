@@ -143,16 +143,18 @@ bool Turns::isKnownEnough() const {
     return a.size() >= mostAlone || timedUs >= enoughUs;
   auto [leastA, mostA] = std::minmax_element(a.begin(), a.end());
   auto [leastB, mostB] = std::minmax_element(b.begin(), b.end());
-  return b.size() >= options.mostPairs || (b.size() >= 2 && timedUs >= enoughUs) ||
-         *leastA >= options.apartRatio * *mostB || *leastB >= options.apartRatio * *mostA;
+  // What others do on the device lengthens a sample, so that one of each says little.
+  return b.size() >= options.mostPairs ||
+         (b.size() >= 2 && (timedUs >= enoughUs || *leastA >= options.apartRatio * *mostB ||
+                            *leastB >= options.apartRatio * *mostA));
 }
 
 void Turns::run() {
   if (!prepare())
     return;
+  options.begins();
   for (Side &side : sides)
     side.slab.wipe(options.poison);
-  options.begins();
   std::vector<bool> turns; // whose is next: true is the candidate's
   bool goesOn = sample(sides[0]) && (sides.size() == 1 || sample(sides[1]));
   const bool isHopeless =

@@ -58,8 +58,9 @@ public:
 
 private:
   /// Jobs about one image share a process of kb-run (docs/JobFormat.md); jobs that say
-  /// \p apart do not share one with others.
-  llvm::Expected<JobRequest> request(const GpuSubject &subject, llvm::StringRef apart = "") const;
+  /// \p apart do not share one with others. \p owner: whose the image is (DeviceImage::owner).
+  llvm::Expected<JobRequest> request(const GpuSubject &subject, llvm::StringRef apart = "",
+                                     const Digest &owner = {}) const;
   llvm::Expected<GpuFacts> askFacts();
   /// An answer about the job: never one about the machine.
   llvm::Expected<JobAnswer> ask(llvm::StringRef kind, const JobRequest &request);

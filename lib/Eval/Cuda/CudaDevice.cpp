@@ -93,7 +93,8 @@ Expected<DeviceIdentity> CudaDevice::identify(const DeviceImage &image) {
   return DeviceIdentity{DigestBuilder().add(device->name).add(device->driver).finish(), *bytes};
 }
 
-Expected<JobRequest> CudaDevice::request(const GpuSubject &subject, StringRef apart) const {
+Expected<JobRequest> CudaDevice::request(const GpuSubject &subject, StringRef apart,
+                                         const Digest &owner) const {
   JobRequest request;
   request.fields = json::Object{{"device", "cuda"}, {"wallSeconds", runSeconds}};
   if (!options.arch.empty())
@@ -101,7 +102,7 @@ Expected<JobRequest> CudaDevice::request(const GpuSubject &subject, StringRef ap
   request.subject = {subject.cubinPath, subject.planFolder};
   request.limitSeconds = 2 * runSeconds;
   if (!subject.cubinPath.empty()) {
-    Expected<Digest> image = files.get(subject.cubinPath);
+    Expected<Digest> image = owner.empty() ? files.get(subject.cubinPath) : Expected<Digest>(owner);
     if (!image)
       return image.takeError();
     request.fields["session"] = apart.empty() ? *image : (*image + " " + apart).str();
@@ -210,8 +211,8 @@ Expected<RunResult> CudaDevice::run(const DeviceImage &image, StringRef planFold
   // plan.
   constexpr uint64_t processes = 3;
   const uint64_t which = xxh3_64bits(planFolder) % processes;
-  Expected<JobRequest> made =
-      request({image.path, planFolder.str()}, which ? std::to_string(which) : std::string());
+  Expected<JobRequest> made = request({image.path, planFolder.str()},
+                                      which ? std::to_string(which) : std::string(), image.owner);
   if (!made)
     return made.takeError();
   JobRequest &job = *made;

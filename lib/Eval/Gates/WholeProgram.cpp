@@ -104,30 +104,47 @@ Expected<std::optional<GateRecord>> compareRun(Judge::Impl &judge,
 
 /// The first runs of the original beside the candidate's own, where there are threads: the host's
 /// part takes what it takes. What goes wrong is said by who asks for them.
-static std::optional<Expected<CaseSource::WholeRun>> runBeside(GateContext &context) {
-  Judge::Impl &judge = context.judge;
-  std::optional<Expected<CaseSource::WholeRun>> run;
-  parallelFor(judge.options.threads, judge.options.threads > 1 ? 1 + firstRuns : 1, [&](size_t i) {
-    if (i == 0)
-      run = judge.cases.wholeProgram(*context.candidate.program);
-    else if (auto own = originalRun(judge, static_cast<unsigned>(i - 1)); !own)
-      consumeError(own.takeError());
+static Expected<const std::optional<CaseSource::WholeRun> &> runBeside(GateContext &context) {
+  return context.whole.get(0, [&]() -> Expected<std::optional<CaseSource::WholeRun>> {
+    Judge::Impl &judge = context.judge;
+    std::optional<Expected<CaseSource::WholeRun>> run;
+    parallelFor(judge.options.threads, judge.options.threads > 1 ? 1 + firstRuns : 1,
+                [&](size_t i) {
+                  if (i == 0)
+                    run = judge.cases.wholeProgram(*context.candidate.program);
+                  else if (auto own = originalRun(judge, static_cast<unsigned>(i - 1)); !own)
+                    consumeError(own.takeError());
+                });
+    if (!run)
+      return std::nullopt;
+    if (!*run)
+      return run->takeError();
+    return std::move(**run);
   });
-  return run;
+}
+
+static double secondsOfRuns(const Judge::Impl &judge) {
+  return judge.cases.wholeSeconds() * (judge.options.threads > 1 ? 1 : 1 + firstRuns);
+}
+
+void runWholeProgramAhead(GateContext &context) {
+  if (secondsOfRuns(context.judge) > context.judge.timeLeft())
+    return;
+  if (auto run = runBeside(context); !run)
+    consumeError(run.takeError()); // the gate asks again
 }
 
 Expected<GateRecord> runWholeProgram(GateContext &context) {
   Judge::Impl &judge = context.judge;
   const bool exact = context.promise.result == Promise::Bitwise;
-  const double seconds =
-      judge.cases.wholeSeconds() * (judge.options.threads > 1 ? 1 : 1 + firstRuns);
-  if (seconds > judge.timeLeft())
+  const double seconds = secondsOfRuns(judge);
+  if (seconds > judge.timeLeft() && !context.whole.has(0))
     return GateRecord::notRun(GateId::G14, judge.doesNotFit("running the whole program", seconds));
-  std::optional<Expected<CaseSource::WholeRun>> run = runBeside(context);
+  Expected<const std::optional<CaseSource::WholeRun> &> run = runBeside(context);
   if (!run)
-    return GateRecord::notRun(GateId::G14, "the workload has no main");
+    return blameProgram(run.takeError(), GateId::G14, FailureClass::Runtime);
   if (!*run)
-    return blameProgram(run->takeError(), GateId::G14, FailureClass::Runtime);
+    return GateRecord::notRun(GateId::G14, "the workload has no main");
   std::vector<const CaseSource::WholeRun *> originals;
   std::optional<GateRecord> failure;
   while (originals.size() < mostRuns) {
