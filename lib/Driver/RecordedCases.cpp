@@ -611,13 +611,18 @@ static std::string quietKey(const ProgramArtefacts &program, llvm::StringRef tes
   return ("fed " + digestOf(program.text) + " " + test + " quiet").str();
 }
 
+/// Of one that runs to its end.
+static std::string wholeKey(const ProgramArtefacts &program, llvm::StringRef test) {
+  return ("fed " + digestOf(program.text) + " " + test).str();
+}
+
 llvm::Expected<std::string> RecordedCases::feed(const ProgramArtefacts &program,
                                                 const Recipe &recordedAs, const std::string &base,
                                                 double quietSeconds, bool isElsewhere) {
-  const std::string key = quietSeconds > 0
-                              ? quietKey(program, recordedAs.test.name)
-                              : (isElsewhere ? "elsewhere " : "fed ") + digestOf(program.text) +
-                                    " " + recordedAs.test.name;
+  const std::string key = quietSeconds > 0 ? quietKey(program, recordedAs.test.name)
+                          : isElsewhere
+                              ? "elsewhere " + digestOf(program.text) + " " + recordedAs.test.name
+                              : wholeKey(program, recordedAs.test.name);
   return once(key, [&](const std::string &folder) -> llvm::Error {
     auto host = executable(program, recordedAs);
     if (!host)
@@ -676,8 +681,10 @@ llvm::Expected<std::string> RecordedCases::candidate(const ProgramArtefacts &pro
   // The host side differs: its plan comes from a run that is fed the oracle's bytes.
   // What a program does with its results, such as computing them again, is left to the final check.
   constexpr double quiet = 0.5;
-  const bool mayBeQuiet = workload.kind == WorkloadKind::Program &&
-                          (!program.exactly || done.has(quietKey(program, recordedAs.test.name)));
+  const std::string &name = recordedAs.test.name;
+  const bool mayBeQuiet =
+      workload.kind == WorkloadKind::Program &&
+      (program.exactly ? done.has(quietKey(program, name)) : !done.has(wholeKey(program, name)));
   auto fed = feed(program, recordedAs, *base, mayBeQuiet ? quiet : 0);
   if (fed && mayBeQuiet && program.exactly) {
     std::string problem;

@@ -415,8 +415,8 @@ Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate, ArrayRef<Judge
       impl->measureTogether(context.caseCount, context.spread);
     if (step.gate == GateId::G6 && ahead)
       ahead->wait();
-    // From here on it is the GPU that works; a host may compute for seconds.
-    if (step.gate == GateId::G6 && final && impl->gpu && impl->secondsLeft &&
+    // A host may compute for seconds: it does so beside the other gates.
+    if (step.gate == GateId::G4 && final && impl->gpu && impl->secondsLeft &&
         impl->options.threads > 1 && !keptGate(store, GateId::G14, context))
       wholeProgram = std::async(std::launch::async, [&context] { runWholeProgramAhead(context); });
     if (impl->options.totalSeconds > 0 && begin - start > impl->options.totalSeconds) {

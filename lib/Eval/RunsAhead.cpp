@@ -205,8 +205,17 @@ void Judge::prepare(const ProgramArtefacts &program) {
       [&] { drop(impl->device.build(program, RunMode::Check)); }};
   for (const TestCase &test : impl->seenCases(impl->options.searchCases + 1))
     parts.push_back([&, test] { drop(impl->cases.candidate(program, test)); });
-  if (program.exactly) // a host that computes for seconds does so beside itself
+  if (program.exactly) {
+    // A host that computes for seconds does so beside itself, and beside the original's checks.
     parts.push_back([&] { drop(impl->cases.candidateElsewhere(program, impl->recordedCase())); });
+    parts.push_back([&] {
+      std::string why;
+      Expected<std::optional<TestCase>> checkable = impl->cpuCase(why);
+      if (!checkable)
+        return consumeError(checkable.takeError());
+      drop(impl->isCheckedInPart(checkable->value_or(impl->checkCase()), why));
+    });
+  }
   parallelFor(impl->options.threads, parts.size(), [&](size_t i) { parts[i](); });
 }
 

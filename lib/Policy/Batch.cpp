@@ -335,6 +335,8 @@ llvm::Expected<std::vector<Attempt>> Explorer::evaluate(llvm::ArrayRef<ExplorerR
     return std::move(error);
   if (llvm::Error error = reviewProofs())
     return std::move(error);
+  if (llvm::Error error = makeWayForProof())
+    return std::move(error);
   return attempts;
 }
 

@@ -13,6 +13,9 @@ using namespace kbopt;
 /// seconds: the next ones come quickly at first.
 static constexpr double leastProofRatio = 1.1, leaderStands = 3;
 
+/// With less than so many proofs' time left nothing else is done while one runs.
+static constexpr double pressedFrom = 2;
+
 bool Explorer::isUsable(const ExplorerNode &node) {
   const VerdictKind verdict = node.judgement.verdict;
   return (verdict == VerdictKind::Correct || verdict == VerdictKind::Screened) &&
@@ -177,6 +180,17 @@ llvm::Error Explorer::reviewProofs() {
       clock.monotonicSeconds() - bestSince < leaderStands)
     return llvm::Error::success();
   prover->begin(bestNode, /*isOriginal=*/false);
+  return llvm::Error::success();
+}
+
+llvm::Error Explorer::makeWayForProof() {
+  constexpr std::chrono::milliseconds step{50};
+  // A proof that another one would have to follow, if this one fails, has no time to lose: further
+  // candidates would take its cores and its turns on the device.
+  while (prover && prover->isRunning() && options.budgetSeconds > 0 && !stopped() && !outOfTime() &&
+         secondsLeft() < pressedFrom * finalSeconds)
+    if (prover->waitFor(step))
+      return reviewProofs();
   return llvm::Error::success();
 }
 

@@ -34,6 +34,10 @@ public:
   bool isDone() const {
     return isRunning() && running.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
   }
+  /// Whether the answer is there after \p time at most; something must run.
+  bool waitFor(std::chrono::milliseconds time) const {
+    return running.wait_for(time) == std::future_status::ready;
+  }
   /// What is being proven.
   const NodeId &node() const { return at; }
   /// The answer, once it is there; something must run.

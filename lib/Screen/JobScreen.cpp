@@ -69,8 +69,8 @@ public:
       report.message = timed->message;
       return report;
     }
-    report.originalUs = timed->cold.baseline.minUs;
-    report.candidateUs = timed->cold.candidate.minUs;
+    report.originalUs = timed->cold.baseline.medianUs;
+    report.candidateUs = timed->cold.candidate.medianUs;
     report.samples = timed->cold.candidate.samples;
     return report;
   }

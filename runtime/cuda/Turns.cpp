@@ -22,6 +22,9 @@ constexpr double hopelessRatio = 4;
 constexpr double longUs = 20e3;
 /// Samples of so much time together are enough, from two of each on.
 constexpr double enoughUs = 300e3;
+/// One pair of samples says enough where it takes so long: what others do on the device meanwhile
+/// is little beside it.
+constexpr double longPairUs = 100e3;
 /// A sample whose work was not queued in time is taken again, so often in all.
 constexpr unsigned mostTries = 3;
 /// Of an original alone, whose time need not be compared with any.
@@ -143,10 +146,10 @@ bool Turns::isKnownEnough() const {
     return a.size() >= mostAlone || timedUs >= enoughUs;
   auto [leastA, mostA] = std::minmax_element(a.begin(), a.end());
   auto [leastB, mostB] = std::minmax_element(b.begin(), b.end());
-  // What others do on the device lengthens a sample, so that one of each says little.
-  return b.size() >= options.mostPairs ||
-         (b.size() >= 2 && (timedUs >= enoughUs || *leastA >= options.apartRatio * *mostB ||
-                            *leastB >= options.apartRatio * *mostA));
+  const bool areApart =
+      *leastA >= options.apartRatio * *mostB || *leastB >= options.apartRatio * *mostA;
+  return b.size() >= options.mostPairs || (b.size() >= 2 && (timedUs >= enoughUs || areApart)) ||
+         (timedUs >= longPairUs && areApart);
 }
 
 void Turns::run() {

@@ -162,6 +162,8 @@ private:
   std::optional<NodeId> provenTwin(const NodeId &node) const;
   /// Takes proofs that ended, and begins the next one.
   llvm::Error reviewProofs();
+  /// Waits for the proof that runs where little more than its time is left.
+  llvm::Error makeWayForProof();
   llvm::Error takeProof();
   /// \p judgement with what a program that was screened alone does not tell, taken from \p parent.
   NodeJudgement completed(NodeJudgement judgement, const NodeId &parent) const;
@@ -198,10 +200,9 @@ private:
   void keepForProof(double taken);
   /// Lets work end \p seconds after the start of the search.
   void giveUpAt(double seconds);
-  bool outOfTime() {
-    return options.budgetSeconds > 0 &&
-           clock.monotonicSeconds() - startSeconds >= options.budgetSeconds - finalSeconds;
-  }
+  /// Of the whole budget, what is kept for a proof included.
+  double secondsLeft() { return options.budgetSeconds - (clock.monotonicSeconds() - startSeconds); }
+  bool outOfTime() { return options.budgetSeconds > 0 && secondsLeft() <= finalSeconds; }
 
   /// Where a whole pipeline led.
   struct Replayed {

@@ -48,9 +48,8 @@ struct ScreenReport {
   unsigned set = 0;    ///< the set of inputs on which it ended badly
   std::vector<std::vector<OutputMatch>> matches; ///< by set of inputs, then by read step
   std::vector<ScreenedLaunch> launches;          ///< of the recorded set, in order
-  /// The shortest times of the whole plan on the recorded set with cold caches, in one process,
-  /// original and candidate in turns of A B B A; 0 where nothing was timed. The shortest, for what
-  /// else the device does only lengthens a sample.
+  /// Of the whole plan on the recorded set with cold caches, in one process, original and candidate
+  /// in turns of A B B A; 0 where nothing was timed.
   double originalUs = 0, candidateUs = 0;
   unsigned samples = 0; ///< pairs
   uint64_t peakDeviceBytes = 0;

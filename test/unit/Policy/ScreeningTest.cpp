@@ -3,6 +3,7 @@
 #include "kb-opt/Policy/Explorer.h"
 #include "kb-opt/Support/Interrupt.h"
 #include "gtest/gtest.h"
+#include <thread>
 
 using namespace kbopt;
 
@@ -187,6 +188,34 @@ TEST(Screening, HalfOfWhatIsLeftIsKeptForAProof) {
   EXPECT_EQ(result.end, SearchEnd::BudgetSeconds);
   EXPECT_TRUE(result.confirmed);
   EXPECT_LE(result.judged, 10u);
+}
+
+TEST(Screening, ASearchWaitsForAProofWithLittleTimeLeft) {
+  // Seconds, which only candidates take, that pass during the first proof.
+  auto passed = [](double budget) {
+    ScreenedWorld world;
+    FakeClock clock;
+    world.clock = &clock;
+    world.proof = 10;
+    SearchOptions options;
+    options.budgetSeconds = budget;
+    options.batch = 1;
+    options.ablate = options.tune = false;
+    std::optional<double> seconds;
+    world.onConfirm = [&]() -> llvm::Error {
+      const double begin = clock.monotonicSeconds();
+      // Long enough for a search that does not wait to try many.
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      if (!seconds)
+        seconds = clock.monotonicSeconds() - begin;
+      return llvm::Error::success();
+    };
+    (void)run(world, options, clock);
+    return seconds;
+  };
+  ASSERT_TRUE(passed(1000) && passed(24));
+  EXPECT_GT(*passed(1000), 3);
+  EXPECT_LE(*passed(24), 1) << "less than the time of two proofs is left";
 }
 
 TEST(Screening, ANewBestIsHeldAgainstEveryCaseBeforeStepsBuildOnIt) {
