@@ -145,6 +145,7 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute which, CUdevice) {
            : which == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT                        ? 4
            : which == CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE                               ? 1 << 16
            : which == CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED ? 1
+           : which == CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM     ? 1
                                                                                       : 0;
   return answer(__func__);
 }
@@ -198,6 +199,8 @@ CUresult cuMemHostAlloc(void **memory, size_t bytes, unsigned) {
   *memory = std::calloc(bytes, 1);
   return answer(__func__);
 }
+CUresult cuMemHostRegister(void *, size_t, unsigned) { return answer(__func__); }
+CUresult cuMemHostUnregister(void *) { return answer(__func__); }
 CUresult cuMemFreeHost(void *memory) {
   std::free(memory);
   return answer(__func__);
@@ -254,9 +257,15 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, vo
   *handle = static_cast<CUmemGenericAllocationHandle>(file);
   return CUDA_SUCCESS;
 }
-CUresult cuMemAddressReserve(CUdeviceptr *address, size_t bytes, size_t, CUdeviceptr,
+CUresult cuMemAddressReserve(CUdeviceptr *address, size_t bytes, size_t, CUdeviceptr wanted,
                              unsigned long long) {
   ANSWER();
+  if (wanted && mmap(pointer(wanted), bytes, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1,
+                     0) == pointer(wanted)) {
+    *address = wanted;
+    return CUDA_SUCCESS;
+  }
   const size_t whole = bytes + (2 << 20);
   void *place = mmap(nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (place == MAP_FAILED)
@@ -340,12 +349,25 @@ CUresult cuMemsetD2D8Async(CUdeviceptr to, size_t pitch, unsigned char value, si
   return CUDA_SUCCESS;
 }
 
+/// Where the tables of an ELF file end; 0 for one that is nothing but its header.
+static size_t elfBytes(const char *header) {
+  auto read = [&]<typename T>(size_t at, T value) {
+    std::memcpy(&value, header + at, sizeof value);
+    return static_cast<size_t>(value);
+  };
+  const size_t segments = read(32, uint64_t()) + read(54, uint16_t()) * read(56, uint16_t());
+  const size_t sections = read(40, uint64_t()) + read(58, uint16_t()) * read(60, uint16_t());
+  return std::max(segments, sections);
+}
+
 CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned, CUjit_option *,
                             void **) {
   ANSWER();
   auto *text = static_cast<const char *>(image);
-  bool isCubin = std::memcmp(text, "\177ELF", 4) == 0;
-  *module = reinterpret_cast<CUmodule>(new Module{text + (isCubin ? 64 : 0)});
+  const bool isCubin = std::memcmp(text, "\177ELF", 4) == 0;
+  const size_t bytes = isCubin ? elfBytes(text) : 0;
+  *module = reinterpret_cast<CUmodule>(
+      new Module{bytes ? std::string(text, bytes) : std::string(text + (isCubin ? 64 : 0))});
   return CUDA_SUCCESS;
 }
 CUresult cuModuleLoadData(CUmodule *module, const void *image) {
@@ -367,8 +389,8 @@ CUresult cuModuleGetGlobal(CUdeviceptr *, size_t *, CUmodule, const char *) {
   ANSWER();
   return CUDA_ERROR_NOT_FOUND;
 }
-CUresult cuFuncGetAttribute(int *value, CUfunction_attribute, CUfunction) {
-  *value = 16;
+CUresult cuFuncGetAttribute(int *value, CUfunction_attribute which, CUfunction) {
+  *value = which == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? 1024 : 16;
   return answer(__func__);
 }
 CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) { return answer(__func__); }
