@@ -1,7 +1,7 @@
 //===- ProfileMeasured.cpp - Kernels by a GPU's counters ------------------===//
-#include "HotLines.h"
-#include "MeasuredSpeed.h"
 #include "ProfileParts.h"
+#include "kb-opt/Candidate/HotLines.h"
+#include "kb-opt/Candidate/MeasuredSpeed.h"
 #include "kb-opt/Source/ProgramFacts.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -92,7 +92,7 @@ std::vector<ProfiledKernel> kbopt::measuredKernels(const Context &context,
         if (isStaticMetric(name))
           page.metrics.try_emplace(name, value);
     page.measure = sampleMeasure.str();
-    page.lines = sampledLines(context, profile, kernel.longest);
+    page.lines = sampledLines({context.command, context.text}, profile, kernel.longest);
     kernels.push_back(std::move(kernel));
   }
   llvm::sort(kernels, [](const ProfiledKernel &a, const ProfiledKernel &b) {

@@ -1,7 +1,8 @@
 //===- Session.cpp --------------------------------------------------------===//
 #include "Session.h"
-#include "HostText.h"
 #include "Modes.h"
+#include "Version.h"
+#include "kb-opt/Candidate/HostText.h"
 #include "kb-opt/Eval/CpuDevice.h"
 #include "kb-opt/Source/DeviceText.h"
 #include "kb-opt/Source/ProgramFacts.h"
@@ -247,9 +248,9 @@ llvm::Expected<std::unique_ptr<Session>> kbopt::openSession(Context &context) {
   if (!device)
     return device.takeError();
   session->device = std::move(*device);
-  session->cases = std::make_unique<RecordedCases>(context, *session->device, session->original,
-                                                   session->workload, session->signature,
-                                                   session->folder.file("cases"));
+  session->cases = std::make_unique<RecordedCases>(
+      session->tools, *session->device, session->original, session->workload, session->signature,
+      session->folder.file("cases"));
   session->cases->setHostDigest(context.text, session->originalHost);
   session->cases->setKernelTypes(session->kernelTypes);
   session->cases->setKernelRecords(session->kernelRecords);
@@ -268,7 +269,8 @@ llvm::Expected<std::unique_ptr<Session>> kbopt::openSession(Context &context) {
   return session;
 }
 
-Digest kbopt::workloadDigest(const Session &session) {
+/// Names everything about \p session's workload that decides what is run.
+static Digest workloadDigest(const Session &session) {
   const Workload &w = session.workload;
   DigestBuilder builder;
   builder.add(static_cast<uint64_t>(w.kind)).add(w.entry).add(w.standardInput);
@@ -281,4 +283,28 @@ Digest kbopt::workloadDigest(const Session &session) {
       llvm::consumeError(text.takeError());
   }
   return builder.finish();
+}
+
+/// Names all that decides the answers about \p session's program and stays the same.
+static Digest runDigest(const Session &session) {
+  const Context &context = session.context;
+  DigestBuilder builder;
+  builder.add(context.command.digest())
+      .add(workloadDigest(session))
+      .add(session.chip.name)
+      .add(buildDigest());
+  if (session.gpu)
+    builder.add(session.gpuFacts.name).add(session.gpuFacts.arch).add(session.gpuFacts.driver);
+  for (const PassRegistration &pass : context.passes.passes())
+    if (pass.storage) // not part of the build
+      builder.add(pass.info->name)
+          .add(pass.info->assisted->matcher)
+          .add(pass.info->assisted->prompt);
+  return builder.finish();
+}
+
+CandidateSetup kbopt::candidateSetup(Session &session) {
+  return {session.tools,        session.chip,     session.workload,   session.original,
+          session.originalHost, *session.cases,   *session.judge,     session.gpu.get(),
+          session.gpuFacts,     *session.journal, runDigest(session), session.folder.path().str()};
 }
