@@ -141,10 +141,19 @@ void kbopt::keepHottest(std::vector<HotLine> &lines) {
     lines.resize(shownLines);
 }
 
-std::string kbopt::sentence(const InputFile &input, const HotLine &line, llvm::StringRef measure) {
+/// "line 14: 61 % of the kernel's global sectors; 32.0 sectors per request where 4.0 suffice".
+static std::string sentence(const InputFile &input, const HotLine &line, llvm::StringRef measure) {
   bool own = line.file == input.command.shownFile;
   return llvm::formatv("line {0}{1}: {2:f0} % of the kernel's {3}{4}{5}", line.line,
                        own ? "" : " of " + line.file, 100 * line.share, measure,
                        line.note.empty() ? "" : "; ", line.note)
       .str();
+}
+
+std::vector<std::string> kbopt::sentences(const InputFile &input, llvm::ArrayRef<HotLine> lines,
+                                          llvm::StringRef measure) {
+  std::vector<std::string> all;
+  for (const HotLine &line : lines)
+    all.push_back(sentence(input, line, measure));
+  return all;
 }

@@ -35,8 +35,10 @@ HotLine hotLine(const InputFile &input, llvm::StringRef file, unsigned line, dou
 void sortLines(std::vector<HotLine> &lines);
 /// Of sorted lines the few that people and models are shown.
 void keepHottest(std::vector<HotLine> &lines);
-/// "line 14: 61 % of the kernel's global sectors; 32.0 sectors per request where 4.0 suffice".
-std::string sentence(const InputFile &input, const HotLine &line, llvm::StringRef measure);
+/// A sentence for each of \p lines, whose shares are of \p measure: "line 14: 61 % of the kernel's
+/// global sectors; 32.0 sectors per request where 4.0 suffice".
+std::vector<std::string> sentences(const InputFile &input, llvm::ArrayRef<HotLine> lines,
+                                   llvm::StringRef measure);
 
 } // namespace kbopt
 

@@ -7,6 +7,7 @@
 #ifndef KBOPT_CANDIDATE_MEASUREDSPEED_H
 #define KBOPT_CANDIDATE_MEASUREDSPEED_H
 
+#include "kb-opt/Candidate/SpeedRecord.h"
 #include "kb-opt/Eval/GpuDevice.h"
 
 namespace kbopt {
@@ -17,20 +18,18 @@ namespace kbopt {
 /// is the ratio that counts, not the candidate's own median.
 double acceptedUs(const TimingSeries &cold, double originalUs);
 
-/// Kernels of \p profile by mangled name with `us` (all launches) and `metrics` (per
-/// launch), the `longest` one, and `degraded`. Launches without counters take the time
-/// of those like them.
-llvm::json::Object countersJson(const GpuProfile &profile);
+/// Kernels of \p profile with their times and metrics, the longest one, and `degraded`. Launches
+/// without counters take the time of those like them.
+SpeedRecord countersOf(const GpuProfile &profile);
 
 /// Whether \p metric is a fact that no counter gives and no time is in: waves,
 /// occupancy, floor (docs/CostModel.md).
 bool isStaticMetric(llvm::StringRef metric);
 
-/// \p measured (of countersJson) with \p modelled's facts that no counter gives
+/// \p measured (of countersOf) with \p modelled's facts that no counter gives
 /// (`kbopt__` names: waves, occupancy, floor). Kernels' times are shares of \p programUs.
 /// Where the profile is degraded all metrics are the modelled ones.
-llvm::json::Object measuredSpeed(llvm::json::Object measured, llvm::json::Object modelled,
-                                 double programUs);
+SpeedRecord measuredSpeed(SpeedRecord measured, const SpeedRecord &modelled, double programUs);
 
 } // namespace kbopt
 

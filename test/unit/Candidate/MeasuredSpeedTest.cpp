@@ -2,7 +2,6 @@
 #include "gtest/gtest.h"
 
 using namespace kbopt;
-namespace json = llvm::json;
 
 static TimingSeries series(TimingDecision decision, double ratio) {
   TimingSeries result;
@@ -39,33 +38,30 @@ static GpuProfile twoKernels() {
 }
 
 TEST(MeasuredSpeed, CountersByKernel) {
-  json::Object counters = countersJson(twoKernels());
-  EXPECT_EQ(counters.getString("longest"), llvm::StringRef("a"));
-  const json::Object &a = *counters.getObject("kernels")->getObject("a");
-  EXPECT_DOUBLE_EQ(*a.getNumber("us"), 3 + 1 + 3);
-  EXPECT_DOUBLE_EQ(*a.getObject("metrics")->getNumber("x.sum"), 20) << "the mean";
-  EXPECT_DOUBLE_EQ(*a.getObject("metrics")->getNumber("x.pct"), 60) << "the mean by time";
-  EXPECT_DOUBLE_EQ(*counters.getObject("kernels")->getObject("b")->getNumber("us"), 4);
+  SpeedRecord counters = countersOf(twoKernels());
+  EXPECT_EQ(counters.longest, "a");
+  const KernelSpeed &a = counters.kernels.at("a");
+  EXPECT_DOUBLE_EQ(a.us, 3 + 1 + 3);
+  EXPECT_DOUBLE_EQ(a.metrics.at("x.sum"), 20) << "the mean";
+  EXPECT_DOUBLE_EQ(a.metrics.at("x.pct"), 60) << "the mean by time";
+  EXPECT_DOUBLE_EQ(counters.kernels.at("b").us, 4);
 }
 
-static json::Object modelled() {
-  return json::Object{
-      {"kernels", json::Object{{"a", json::Object{{"us", 1},
-                                                  {"metrics", json::Object{{"kbopt__waves", 2},
-                                                                           {"kbopt__time_us", 7},
-                                                                           {"x.pct", 1},
-                                                                           {"y.pct", 2}}}}}}}};
+static SpeedRecord modelled() {
+  SpeedRecord record;
+  record.kernels["a"] = {1,
+                         {{"kbopt__waves", 2}, {"kbopt__time_us", 7}, {"x.pct", 1}, {"y.pct", 2}}};
+  return record;
 }
 
 TEST(MeasuredSpeed, SharesOfTheProgramAndStaticFacts) {
-  json::Object speed = measuredSpeed(countersJson(twoKernels()), modelled(), 22);
-  const json::Object &a = *speed.getObject("kernels")->getObject("a");
-  EXPECT_DOUBLE_EQ(*a.getNumber("us"), 14);
-  const json::Object &metrics = *a.getObject("metrics");
-  EXPECT_DOUBLE_EQ(*metrics.getNumber("kbopt__waves"), 2);
-  EXPECT_DOUBLE_EQ(*metrics.getNumber("x.pct"), 60) << "measured, not modelled";
-  EXPECT_FALSE(metrics.get("y.pct")) << "modelled figures do not mix with measured ones";
-  EXPECT_FALSE(metrics.get("kbopt__time_us"));
+  SpeedRecord speed = measuredSpeed(countersOf(twoKernels()), modelled(), 22);
+  const KernelSpeed &a = speed.kernels.at("a");
+  EXPECT_DOUBLE_EQ(a.us, 14);
+  EXPECT_DOUBLE_EQ(a.metrics.at("kbopt__waves"), 2);
+  EXPECT_DOUBLE_EQ(a.metrics.at("x.pct"), 60) << "measured, not modelled";
+  EXPECT_FALSE(a.metrics.count("y.pct")) << "modelled figures do not mix with measured ones";
+  EXPECT_FALSE(a.metrics.count("kbopt__time_us"));
 }
 
 TEST(MeasuredSpeed, DegradedMeansModelledMetrics) {
@@ -73,14 +69,12 @@ TEST(MeasuredSpeed, DegradedMeansModelledMetrics) {
   for (LaunchMetrics &each : profile.launches)
     each.metrics.clear();
   profile.degraded = "no permission";
-  json::Object speed = measuredSpeed(countersJson(profile), modelled(), 22);
-  EXPECT_EQ(speed.getString("degraded"), llvm::StringRef("no permission"));
-  EXPECT_DOUBLE_EQ(
-      *speed.getObject("kernels")->getObject("a")->getObject("metrics")->getNumber("y.pct"), 2);
+  SpeedRecord speed = measuredSpeed(countersOf(profile), modelled(), 22);
+  EXPECT_EQ(speed.degraded, "no permission");
+  EXPECT_DOUBLE_EQ(speed.kernels.at("a").metrics.at("y.pct"), 2);
 }
 
 TEST(MeasuredSpeed, NothingModelledIsNoTrouble) {
-  json::Object speed = measuredSpeed(countersJson(twoKernels()), json::Object(), 22);
-  EXPECT_FALSE(
-      speed.getObject("kernels")->getObject("a")->getObject("metrics")->get("kbopt__waves"));
+  SpeedRecord speed = measuredSpeed(countersOf(twoKernels()), SpeedRecord(), 22);
+  EXPECT_FALSE(speed.kernels.at("a").metrics.count("kbopt__waves"));
 }
