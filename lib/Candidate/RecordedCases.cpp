@@ -1,23 +1,16 @@
 //===- RecordedCases.cpp --------------------------------------------------===//
 #include "kb-opt/Candidate/RecordedCases.h"
+#include "CaseData.h"
 #include "kb-opt/Candidate/CaseSpace.h"
 #include "kb-opt/Plan/KeptRecording.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FreeSpace.h"
 #include "kb-opt/Support/Parallel.h"
 #include "kbrt/QuietEnding.h"
-#include "llvm/ADT/bit.h"
-#include "llvm/Support/FileOutputBuffer.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MathExtras.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 using namespace kbopt;
-
-/// EVALUATION.md, G7.
-static constexpr uint64_t variedSeeds = 5;
 
 static std::string joinPath(llvm::StringRef folder, llvm::StringRef name) {
   llvm::SmallString<128> path(folder);
@@ -25,217 +18,17 @@ static std::string joinPath(llvm::StringRef folder, llvm::StringRef name) {
   return path.str().str();
 }
 
-static std::string sizeText(const SizeMap &sizes) {
-  std::string text;
-  for (const auto &[name, value] : sizes)
-    text += (text.empty() ? "" : " ") + std::string(name) + "=" + std::to_string(value);
-  return text;
-}
-
 RecordedCases::RecordedCases(const CandidateTools &tools, Device &device, ProgramArtefacts original,
                              Workload workload, Signature signature, std::string folder)
     : tools(tools), device(device), emitter(tools.runner, tools.limits), first(std::move(original)),
-      workload(std::move(workload)), signature(std::move(signature)), root(std::move(folder)) {
-  const Workload &w = this->workload;
-  Recipe recorded;
-  recorded.test.name = "recorded";
-  recorded.test.recorded = true;
-  recorded.sizes = w.sizes;
-  recipes.push_back(recorded);
-  auto addSizes = [&](const std::vector<SizeMap> &all, bool unseen) {
-    for (const SizeMap &sizes : all) {
-      Recipe recipe;
-      recipe.sizes = sizes;
-      recipe.seed = recipes.size();
-      recipe.test.name = sizeText(sizes) + " seed=" + std::to_string(recipe.seed);
-      recipe.test.unseen = unseen;
-      recipes.push_back(recipe);
-    }
-  };
-  addSizes(w.testSizes, false);
-  for (uint64_t seed = 1; seed <= variedSeeds; ++seed)
-    for (InputDistribution distribution : allInputDistributions) {
-      // Every distribution once, and every seed.
-      if (seed > 1 && distribution != InputDistribution::Normal)
-        continue;
-      Recipe recipe = recorded;
-      recipe.test.recorded = false;
-      recipe.test.variesRecorded = true;
-      recipe.test.mostLessenings = mostLessenings(distribution);
-      recipe.test.hasExactSums = distribution == InputDistribution::WholeNumbers;
-      recipe.seed = seed;
-      recipe.distribution = distribution;
-      recipe.test.name = "seed=" + std::to_string(seed) + " " + toString(distribution).str();
-      recipes.push_back(recipe);
-    }
-  addSizes(w.unseenSizes, true);
-  addLayouts();
-  addIntegers();
-  addCalls();
-  numberRuns();
-}
-
-RecordedCases::Recipe RecordedCases::derived(llvm::StringRef name) const {
-  Recipe recipe = recipes.front();
-  recipe.test.name = name.str();
-  recipe.test.recorded = false;
-  return recipe;
-}
-
-/// Integers and records are not any numbers: the original is asked first whether it stands others.
-void RecordedCases::addIntegers() {
-  constexpr unsigned mostUploads = 6;
-  auto add = [&](llvm::StringRef name, InputDistribution distribution,
-                 std::optional<unsigned> upload) {
-    Recipe recipe = derived(name);
-    recipe.test.asksMore = recipe.test.variesRecorded = true;
-    recipe.distribution = distribution;
-    recipe.upload = upload;
-    recipe.seed = 1;
-    recipes.push_back(recipe);
-  };
-  for (InputDistribution distribution : recordedDistributions)
-    add(("integers " + toString(distribution)).str(), distribution, std::nullopt);
-  // One by one: indices among them, which a program stands in another order or not at all, keep the
-  // rest from it.
-  for (InputDistribution distribution :
-       {InputDistribution::Shuffled, InputDistribution::AnyBits, InputDistribution::AnyIndex})
-    for (unsigned upload = 0; upload < mostUploads; ++upload)
-      add(llvm::formatv("upload {0} {1}", upload + 1, toString(distribution)).str(), distribution,
-          upload);
-}
-
-static int64_t primeBelow(int64_t limit) {
-  auto isPrime = [](int64_t n) {
-    for (int64_t d = 2; d * d <= n; ++d)
-      if (n % d == 0)
-        return false;
-    return n > 1;
-  };
-  while (limit > 2 && !isPrime(limit))
-    --limit;
-  return std::max<int64_t>(1, limit);
-}
-
-/// The next size at which tiles of a power of two have no tail: the largest power that is no more
-/// than \p size, and no more than 128.
-static int64_t wholeTiles(int64_t size) {
-  constexpr uint64_t mostTile = 128;
-  if (size <= 0)
-    return size;
-  const uint64_t tile = std::min(mostTile, llvm::bit_floor(static_cast<uint64_t>(size)));
-  return static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(size), tile));
-}
-
-void RecordedCases::addCalls() {
-  if (workload.kind == WorkloadKind::Program)
-    return;
-  const SizeMap base = workload.sizes;
-  auto add = [&](Recipe recipe, bool asksMore) {
-    recipe.test.asksMore = asksMore;
-    if (auto text = generateMain(workload, signature, "k.cu", recipe.driverRun()))
-      recipes.push_back(std::move(recipe));
-    else
-      llvm::consumeError(text.takeError()); // the workload has nothing of that size
-  };
-  Recipe again = derived("called three times");
-  again.calls = {{base, 11}, {base, 12}, {base, 13}};
-  add(again, false);
-  if (hasOtherScalars(workload)) {
-    Recipe scalars = derived("other scalars");
-    scalars.calls = {{base, 14, true}};
-    add(scalars, true);
-  }
-  if (takesStream(workload, signature)) {
-    Recipe stream = derived("a stream of its own");
-    stream.ownStream = true;
-    add(stream, false);
-  }
-  if (base.empty())
-    return;
-  SizeMap more = base, prime = base, twice = base, whole = base;
-  for (auto &[name, value] : more)
-    ++value;
-  for (auto &[name, value] : twice)
-    value *= 2;
-  for (auto &[name, value] : whole)
-    value = wholeTiles(value);
-  int64_t limit = std::numeric_limits<int64_t>::max();
-  for (auto &[name, value] : prime) // different ones, as far as there are any
-    limit = value = primeBelow(std::min(value * 3 / 4, limit - 1));
-  auto addSizes = [&](const SizeMap &sizes, BufferLayout layout = BufferLayout::Separate) {
-    Recipe recipe =
-        derived(sizeText(sizes) + (layout == BufferLayout::Misaligned ? " misaligned" : ""));
-    recipe.sizes = sizes;
-    recipe.seed = 20 + recipes.size();
-    recipe.layout = layout;
-    if (!llvm::any_of(recipes,
-                      [&](const Recipe &other) { return other.test.name == recipe.test.name; }))
-      add(recipe, true);
-  };
-  addSizes(prime);
-  addSizes(more);
-  addSizes(more, BufferLayout::Misaligned);
-  if (whole != base) // else the recorded case has no part of a tile
-    addSizes(whole);
-  constexpr size_t mostDoubled = 2, mostZeros = 3;
-  if (base.size() <= mostDoubled)
-    addSizes(twice);
-  for (const auto &[name, value] : base)
-    if (SizeMap none = base; recipes.size() && none.size() <= mostZeros) {
-      none[name] = 0;
-      addSizes(none);
-    }
-  Recipe growing = derived("called with other sizes");
-  growing.calls = {{prime, 15}, {more, 16}, {prime, 17}, {base, 18}};
-  add(growing, true);
-}
-
-void RecordedCases::numberRuns() {
-  if (workload.kind == WorkloadKind::Program)
-    return;
-  size_t count = 0;
-  for (Recipe &recipe : recipes) {
-    if (recipe.distribution)
-      continue;
-    if (auto text = generateMain(workload, signature, "k.cu", recipe.driverRun()))
-      recipe.run = count++;
-    else
-      llvm::consumeError(text.takeError()); // whoever asks for the case is told
-  }
-}
-
-/// Where the workload stands for a caller, that caller may hand over any pointers.
-/// A whole program's own host code has chosen them.
-void RecordedCases::addLayouts() {
-  if (workload.kind == WorkloadKind::Program)
-    return;
-  auto add = [&](llvm::StringRef name, BufferLayout layout, Assumption broken) {
-    Recipe recipe = derived(name);
-    recipe.test.breaks = broken;
-    recipe.layout = layout;
-    recipes.push_back(recipe);
-  };
-  add("misaligned buffers", BufferLayout::Misaligned, Assumption::Aligned);
-  auto pairs = overlappingBuffers(workload, signature, workload.sizes);
-  if (!pairs)
-    llvm::consumeError(pairs.takeError()); // the recorded case says it, with its place
-  else if (!pairs->empty())
-    add("results in the place of inputs", BufferLayout::Overlapping, Assumption::NoAlias);
-}
+      workload(std::move(workload)), signature(std::move(signature)), root(std::move(folder)),
+      recipes(this->workload, this->signature) {}
 
 std::vector<TestCase> RecordedCases::cases() {
   std::vector<TestCase> all;
-  for (const Recipe &recipe : recipes)
+  for (const CaseRecipe &recipe : recipes.all())
     all.push_back(recipe.test);
   return all;
-}
-
-const RecordedCases::Recipe *RecordedCases::find(llvm::StringRef name) const {
-  for (const Recipe &recipe : recipes)
-    if (recipe.test.name == name)
-      return &recipe;
-  return nullptr;
 }
 
 void RecordedCases::setHostDigest(llvm::StringRef text, Digest host) {
@@ -267,7 +60,7 @@ RecordedCases::once(const std::string &key,
 }
 
 llvm::Expected<std::string> RecordedCases::executable(const ProgramArtefacts &program,
-                                                      const Recipe &recipe) {
+                                                      const CaseRecipe &recipe) {
   auto library = findRecordLibrary();
   if (!library)
     return library.takeError();
@@ -283,7 +76,7 @@ llvm::Expected<std::string> RecordedCases::executable(const ProgramArtefacts &pr
         return error;
       // One program for all cases: compiling takes longer than running.
       std::vector<DriverRun> runs;
-      for (const Recipe &each : recipes)
+      for (const CaseRecipe &each : recipes.all())
         if (each.run)
           runs.push_back(each.driverRun());
       if (!recipe.run)
@@ -328,7 +121,7 @@ llvm::Expected<std::string> RecordedCases::imageFor(const ProgramArtefacts &prog
   return code->cubinPath;
 }
 
-RecordRequest RecordedCases::request(const Recipe &recipe, std::string executable,
+RecordRequest RecordedCases::request(const CaseRecipe &recipe, std::string executable,
                                      std::string image, std::string folder) const {
   RecordRequest request;
   request.name = tools.input.command.shownFile;
@@ -380,7 +173,7 @@ llvm::Error RecordedCases::writeHostResults(const Recording &recording) const {
   return tools.files.write(joinPath(recording.folder, hostResultsFileName), lines);
 }
 
-llvm::Expected<std::string> RecordedCases::record(const Recipe &recipe) {
+llvm::Expected<std::string> RecordedCases::record(const CaseRecipe &recipe) {
   return once("record " + recipe.test.name, [&](const std::string &folder) -> llvm::Error {
     // Neither compile needs the other.
     std::optional<llvm::Expected<std::string>> image, program;
@@ -400,7 +193,7 @@ llvm::Expected<std::string> RecordedCases::record(const Recipe &recipe) {
                                    tools.recordings, tools.digests, machine);
     if (!recording)
       return recording.takeError();
-    if (recipe.test.name == recipes.front().test.name)
+    if (recipe.test.name == recipes.recorded().test.name)
       output = recording->out;
     {
       std::lock_guard<std::mutex> lock(mutex);
@@ -412,120 +205,7 @@ llvm::Expected<std::string> RecordedCases::record(const Recipe &recipe) {
   });
 }
 
-RecordSizes RecordedCases::recordSizes(const kbrt::Plan &plan) const {
-  RecordSizes sizes(plan.buffers.size());
-  for (const kbrt::Step &step : plan.steps) {
-    const auto *launch = std::get_if<kbrt::LaunchStep>(&step);
-    auto known = launch ? kernelRecords.find(launch->kernel) : kernelRecords.end();
-    if (known == kernelRecords.end())
-      continue;
-    for (size_t i = 0; i < launch->arguments.size() && i < known->second.size(); ++i)
-      for (const kbrt::PointerWord &word : launch->arguments[i].pointers)
-        sizes[word.target.buffer] = known->second[i];
-  }
-  return sizes;
-}
-
-/// Uploads of the same bytes at the same places of the data.
-static bool uploadsAlike(const kbrt::Plan &a, const kbrt::Plan &b) {
-  auto places = [](const kbrt::Plan &plan) {
-    std::vector<std::pair<uint64_t, uint64_t>> all;
-    for (const kbrt::Step &step : plan.steps)
-      if (const auto *upload = std::get_if<kbrt::UploadStep>(&step))
-        all.push_back({upload->data, upload->to.bytes()});
-    return all;
-  };
-  return places(a) == places(b);
-}
-
-/// The data of the recording in \p folder, mapped; null if nothing is uploaded.
-static llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> mapData(llvm::StringRef folder) {
-  const std::string path = joinPath(folder, kbrt::dataFileName);
-  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  if (file)
-    return std::move(*file);
-  if (file.getError() == std::errc::no_such_file_or_directory)
-    return nullptr;
-  return llvm::make_error<StoreError>("cannot read '" + path + "': " + file.getError().message());
-}
-
-/// The data of the recording \p from as those of \p folder, too: one file under two names, which
-/// nobody writes to. False where the file system has no such links.
-static bool sharesData(llvm::StringRef from, llvm::StringRef folder) {
-  return !llvm::sys::fs::create_hard_link(joinPath(from, kbrt::dataFileName),
-                                          joinPath(folder, kbrt::dataFileName));
-}
-
-llvm::Error RecordedCases::writeVariedLike(const std::string &recording, const std::string &base,
-                                           const std::string &varied,
-                                           const std::string &folder) const {
-  std::string problem;
-  auto original = kbrt::readPlan(base, problem), plan = kbrt::readPlan(recording, problem);
-  if (!original || !plan)
-    return llvm::make_error<StoreError>(problem);
-  std::unique_ptr<llvm::MemoryBuffer> files[3];
-  llvm::StringRef data[3];
-  const std::string *folders[] = {&base, &varied, &recording};
-  for (size_t i = 0; i < std::size(folders); ++i) {
-    auto mapped = mapData(*folders[i]);
-    if (!mapped)
-      return mapped.takeError();
-    files[i] = std::move(*mapped);
-    data[i] = files[i] ? files[i]->getBuffer() : "";
-  }
-  // Where a candidate uploads what the original does, its varied data are the original's.
-  if (uploadsAlike(*original, *plan) && data[0] == data[2] && sharesData(varied, folder)) {
-    if (!kbrt::writePlan(*plan, folder, problem))
-      return llvm::make_error<StoreError>(problem);
-    return llvm::Error::success();
-  }
-  auto changed = varyLike(*original, data[0], data[1], *plan, data[2]);
-  if (!changed)
-    return changed.takeError();
-  if (!kbrt::writePlan(*plan, folder, problem))
-    return llvm::make_error<StoreError>(problem);
-  return tools.files.write(joinPath(folder, kbrt::dataFileName), *changed);
-}
-
-static llvm::Error cannotWrite(const std::string &path, llvm::Error why) {
-  return llvm::make_error<StoreError>("cannot write '" + path +
-                                          "': " + llvm::toString(std::move(why)),
-                                      "free some space, or name another folder with TMPDIR");
-}
-
-llvm::Error RecordedCases::writeVaried(const std::string &recording, const Recipe &recipe,
-                                       const std::string &folder) const {
-  std::string problem;
-  auto plan = kbrt::readPlan(recording, problem);
-  if (!plan)
-    return llvm::make_error<StoreError>(problem);
-  auto mapped = mapData(recording);
-  if (!mapped)
-    return mapped.takeError();
-  const llvm::StringRef data = *mapped ? (*mapped)->getBuffer() : "";
-  if (!kbrt::writePlan(*plan, folder, problem))
-    return llvm::make_error<StoreError>(problem);
-  // The values are made where they stay: a program may upload gigabytes.
-  const std::string path = joinPath(folder, kbrt::dataFileName);
-  auto out = llvm::FileOutputBuffer::create(path, data.size());
-  if (!out)
-    return cannotWrite(path, out.takeError());
-  const llvm::MutableArrayRef<uint8_t> bytes((*out)->getBufferStart(), data.size());
-  auto uploads =
-      keepsRecorded(*recipe.distribution)
-          ? varyRecorded(*plan, data, bytes, recipe.seed, *recipe.distribution, recipe.upload,
-                         recordSizes(*plan))
-          : varyInputs(*plan, data, bytes, recipe.seed, *recipe.distribution, lessenings(recipe));
-  if (!uploads)
-    return uploads.takeError();
-  if (!uploads->uploadsVaried && *mapped && sharesData(recording, folder))
-    return llvm::Error::success();
-  if (llvm::Error error = (*out)->commit())
-    return cannotWrite(path, std::move(error));
-  return llvm::Error::success();
-}
-
-llvm::Expected<bool> RecordedCases::changesWords(const Recipe &recipe,
+llvm::Expected<bool> RecordedCases::changesWords(const CaseRecipe &recipe,
                                                  const std::string &recording) {
   std::lock_guard<std::mutex> lock(mutex);
   if (!words) {
@@ -533,7 +213,7 @@ llvm::Expected<bool> RecordedCases::changesWords(const Recipe &recipe,
     auto plan = kbrt::readPlan(recording, problem);
     if (!plan)
       return llvm::make_error<StoreError>(problem);
-    words = uploadWords(*plan, recordSizes(*plan));
+    words = uploadWords(*plan, recordSizes(*plan, kernelRecords));
   }
   const bool takesRecords = *recipe.distribution == InputDistribution::Shuffled ||
                             *recipe.distribution == InputDistribution::FewOfThem;
@@ -564,8 +244,8 @@ llvm::Error RecordedCases::checkSpaceOnce(const std::string &folder) {
   return enough ? llvm::Error::success() : enough.takeError();
 }
 
-llvm::Expected<std::string> RecordedCases::varied(const Recipe &recipe) {
-  auto base = record(recipes.front());
+llvm::Expected<std::string> RecordedCases::varied(const CaseRecipe &recipe) {
+  auto base = record(recipes.recorded());
   if (!base)
     return base.takeError();
   if (llvm::Error error = checkSpaceOnce(*base))
@@ -577,9 +257,10 @@ llvm::Expected<std::string> RecordedCases::varied(const Recipe &recipe) {
     if (!*changes)
       return base; // and nothing is written again
   }
-  return once(
-      llvm::formatv("vary {0} {1}", recipe.test.name, lessenings(recipe)),
-      [&](const std::string &folder) -> llvm::Error { return writeVaried(*base, recipe, folder); });
+  return once(llvm::formatv("vary {0} {1}", recipe.test.name, lessenings(recipe)),
+              [&](const std::string &folder) -> llvm::Error {
+                return writeVaried(*base, recipe, lessenings(recipe), kernelRecords, folder);
+              });
 }
 
 void RecordedCases::lessen(const TestCase &test) {
@@ -587,7 +268,7 @@ void RecordedCases::lessen(const TestCase &test) {
   ++lessened[test.name];
 }
 
-unsigned RecordedCases::lessenings(const Recipe &recipe) const {
+unsigned RecordedCases::lessenings(const CaseRecipe &recipe) const {
   std::lock_guard<std::mutex> lock(mutex);
   auto found = lessened.find(recipe.test.name);
   return found == lessened.end() ? 0 : found->second;
@@ -599,7 +280,7 @@ TestCase RecordedCases::recorded() {
 }
 
 llvm::Expected<std::string> RecordedCases::original(const TestCase &test) {
-  const Recipe *recipe = find(test.name);
+  const CaseRecipe *recipe = recipes.find(test.name);
   if (!recipe)
     return llvm::make_error<UsageError>("no case '" + test.name + "'");
   return recipe->distribution ? varied(*recipe) : record(*recipe);
@@ -611,8 +292,9 @@ static std::string quietKey(const ProgramArtefacts &program, llvm::StringRef tes
 }
 
 llvm::Expected<std::string> RecordedCases::feed(const ProgramArtefacts &program,
-                                                const Recipe &recordedAs, const std::string &base,
-                                                double quietSeconds, bool isElsewhere) {
+                                                const CaseRecipe &recordedAs,
+                                                const std::string &base, double quietSeconds,
+                                                bool isElsewhere) {
   const std::string key = quietSeconds > 0
                               ? quietKey(program, recordedAs.test.name)
                               : (isElsewhere ? "elsewhere " : "fed ") + digestOf(program.text) +
@@ -667,8 +349,8 @@ llvm::Expected<std::string> RecordedCases::candidate(const ProgramArtefacts &pro
   auto oracle = original(test);
   if (!oracle || sharesHost(program))
     return oracle;
-  const Recipe &recipe = *find(test.name);
-  const Recipe &recordedAs = recipe.distribution ? recipes.front() : recipe;
+  const CaseRecipe &recipe = *recipes.find(test.name);
+  const CaseRecipe &recordedAs = recipe.distribution ? recipes.recorded() : recipe;
   auto base = original(recordedAs.test);
   if (!base)
     return base;
@@ -686,9 +368,10 @@ llvm::Expected<std::string> RecordedCases::candidate(const ProgramArtefacts &pro
   }
   if (!fed || !recipe.distribution)
     return fed;
-  return once(
-      llvm::formatv("varied {0} {1} {2}", *fed, test.name, lessenings(recipe)),
-      [&](const std::string &folder) { return writeVariedLike(*fed, *base, *oracle, folder); });
+  return once(llvm::formatv("varied {0} {1} {2}", *fed, test.name, lessenings(recipe)),
+              [&](const std::string &folder) {
+                return writeVariedLike(tools.files, *fed, *base, *oracle, folder);
+              });
 }
 
 llvm::Expected<std::string> RecordedCases::candidateElsewhere(const ProgramArtefacts &program,
@@ -696,7 +379,8 @@ llvm::Expected<std::string> RecordedCases::candidateElsewhere(const ProgramArtef
   auto oracle = original(recorded);
   if (!oracle || sharesHost(program))
     return oracle;
-  return feed(program, *find(recorded.name), *oracle, /*quietSeconds=*/0, /*isElsewhere=*/true);
+  return feed(program, *recipes.find(recorded.name), *oracle, /*quietSeconds=*/0,
+              /*isElsewhere=*/true);
 }
 
 std::optional<llvm::Expected<CaseSource::WholeRun>>
@@ -705,7 +389,7 @@ RecordedCases::wholeProgram(const ProgramArtefacts &program, llvm::StringRef oth
   if (workload.kind != WorkloadKind::Program)
     return std::nullopt;
   auto run = [&]() -> llvm::Expected<WholeRun> {
-    const Recipe &recipe = recipes.front();
+    const CaseRecipe &recipe = recipes.recorded();
     auto host = executable(sharesHost(program) ? first : program, recipe);
     if (!host)
       return host.takeError();
@@ -731,14 +415,14 @@ RecordedCases::wholeProgram(const ProgramArtefacts &program, llvm::StringRef oth
 
 double RecordedCases::wholeSeconds() {
   std::lock_guard<std::mutex> lock(mutex);
-  auto own = recordSeconds.find(recipes.front().test.name);
+  auto own = recordSeconds.find(recipes.recorded().test.name);
   return own == recordSeconds.end() ? 0 : own->second;
 }
 
 std::optional<TestCase> RecordedCases::reseeded(const TestCase &test) {
-  const Recipe *recipe = find(test.name);
+  const CaseRecipe *recipe = recipes.find(test.name);
   // Of the varied cases, any with the same plan and another seed will do.
-  for (const Recipe &other : recipes)
+  for (const CaseRecipe &other : recipes.all())
     if (recipe && other.distribution && !other.test.asksMore && !recipe->test.unseen &&
         other.sizes == recipe->sizes && other.test.name != recipe->test.name)
       return other.test;

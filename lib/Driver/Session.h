@@ -37,7 +37,7 @@ struct Session {
   ProgramArtefacts original;
   Digest originalHost;
   KernelTypes kernelTypes;
-  RecordedCases::KernelRecords kernelRecords;
+  KernelRecords kernelRecords;
   Workload workload;
   Signature signature;
   std::unique_ptr<Journal> journal;

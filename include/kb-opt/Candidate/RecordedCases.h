@@ -8,9 +8,8 @@
 #define KBOPT_CANDIDATE_RECORDEDCASES_H
 
 #include "kb-opt/Candidate/CandidateTools.h"
-#include "kb-opt/Eval/Judge.h"
-#include "kb-opt/Plan/GeneratedMain.h"
-#include "kb-opt/Plan/PlanTransform.h"
+#include "kb-opt/Candidate/CaseRecipes.h"
+#include "kb-opt/Candidate/KernelParameters.h"
 #include "kb-opt/Plan/Recorder.h"
 #include "kb-opt/Support/OnceMap.h"
 #include <atomic>
@@ -34,9 +33,6 @@ public:
   void recordOnGpu(DeviceCompiler &compiler, unsigned index, std::string gpu);
   /// RecordRequest::kernelTypes; before anything has run.
   void setKernelTypes(KernelTypes types) { kernelTypes = std::move(types); }
-  /// Bytes of the records that the parameters of kernels point to, by mangled name; 0 for what is
-  /// no record.
-  using KernelRecords = std::map<std::string, std::vector<uint64_t>>;
   void setKernelRecords(KernelRecords records) { kernelRecords = std::move(records); }
 
   std::vector<TestCase> cases() override;
@@ -65,62 +61,27 @@ public:
   bool sharesHost(const ProgramArtefacts &program) const;
 
 private:
-  /// How a case is made from the workload.
-  struct Recipe {
-    TestCase test;
-    SizeMap sizes;
-    uint64_t seed = 0;
-    /// Absent: the inputs that the host code makes itself.
-    std::optional<InputDistribution> distribution;
-    /// The upload that a distribution which keeps recorded values changes; absent: all.
-    std::optional<unsigned> upload;
-    BufferLayout layout = BufferLayout::Separate;
-    std::vector<DriverCall> calls; ///< empty: one at `sizes` from `seed`
-    bool ownStream = false;
-    /// Of the generated driver's run; absent where it cannot be generated.
-    std::optional<size_t> run;
-
-    DriverRun driverRun() const {
-      return {calls.empty() ? std::vector<DriverCall>{{sizes, seed}} : calls, layout, ownStream};
-    }
-  };
-
-  void addLayouts();
-  void addIntegers();
-  /// Sizes, scalars, streams and calls that the workload does not name, but the entry's caller may
-  /// use.
-  void addCalls();
-  void numberRuns();
-  Recipe derived(llvm::StringRef name) const;
-  const Recipe *find(llvm::StringRef name) const;
-  unsigned lessenings(const Recipe &recipe) const;
+  unsigned lessenings(const CaseRecipe &recipe) const;
   /// The program's host side as an executable, compiled at most once per text and sizes.
-  llvm::Expected<std::string> executable(const ProgramArtefacts &program, const Recipe &recipe);
+  llvm::Expected<std::string> executable(const ProgramArtefacts &program, const CaseRecipe &recipe);
   /// What the recorder needs of the device side of \p program: a CPU image or a cubin.
   llvm::Expected<std::string> imageFor(const ProgramArtefacts &program);
-  RecordRequest request(const Recipe &recipe, std::string executable, std::string image,
+  RecordRequest request(const CaseRecipe &recipe, std::string executable, std::string image,
                         std::string folder) const;
   /// The recording of the host of \p program, which is fed the results in \p base and ended when it
   /// has been quiet for
   /// \p quietSeconds after the last of them; 0: it ends by itself. \p isElsewhere: RecordRequest's.
-  llvm::Expected<std::string> feed(const ProgramArtefacts &program, const Recipe &recordedAs,
+  llvm::Expected<std::string> feed(const ProgramArtefacts &program, const CaseRecipe &recordedAs,
                                    const std::string &base, double quietSeconds,
                                    bool isElsewhere = false);
-  llvm::Expected<std::string> record(const Recipe &recipe);
+  llvm::Expected<std::string> record(const CaseRecipe &recipe);
   llvm::Error writeHostResults(const Recording &recording) const;
-  RecordSizes recordSizes(const kbrt::Plan &plan) const;
   /// Whether a case from recorded values has other ones than \p recording, the program's own run.
-  llvm::Expected<bool> changesWords(const Recipe &recipe, const std::string &recording);
-  llvm::Expected<std::string> varied(const Recipe &recipe);
+  llvm::Expected<bool> changesWords(const CaseRecipe &recipe, const std::string &recording);
+  llvm::Expected<std::string> varied(const CaseRecipe &recipe);
   /// Whether there is room for the cases that are made from the recording \p folder; says how much
   /// they need, if it is much. Asked once.
   llvm::Error checkSpaceOnce(const std::string &folder);
-  /// Writes the plan of \p recording with the inputs of \p recipe to \p folder.
-  llvm::Error writeVaried(const std::string &recording, const Recipe &recipe,
-                          const std::string &folder) const;
-  /// Writes the plan of \p recording, a candidate's, with what the original uploads in \p varied.
-  llvm::Error writeVariedLike(const std::string &recording, const std::string &base,
-                              const std::string &varied, const std::string &folder) const;
   /// Runs \p body once per key; later calls get its folder.
   llvm::Expected<std::string> once(const std::string &key,
                                    llvm::function_ref<llvm::Error(const std::string &folder)> body);
@@ -137,7 +98,7 @@ private:
   Workload workload;
   Signature signature;
   std::string root;
-  std::vector<Recipe> recipes;
+  const CaseRecipes recipes;
   mutable std::mutex mutex; ///< of what follows
   std::optional<std::vector<UploadWords>>
       words; ///< what the program uploads; unknown before it was asked
