@@ -202,7 +202,7 @@ void Vault::State::screen(const HoldJob &job, Json &result) {
     return setStatus(result, "usage", "no program is open");
   const Json empty = result;
   Outcome outcome = Outcome::Answered;
-  for (unsigned attempt = 1; attempt <= mostAttempts; ++attempt) {
+  for (unsigned attempt = 1; attempt <= mostAttempts && isOpen; ++attempt) {
     result = empty;
     outcome = screenOnce(job, result);
     if (outcome == Outcome::Answered)
