@@ -36,8 +36,12 @@ kbopt_layer(Pipeline PCH Kb USES Support Core Target Assisted IR Source Analysis
 kbopt_layer(Report PCH LLVM USES Core PACKAGES LLVM)
 kbopt_layer(Findings PCH Clang USES Core Target Source Rewrite PACKAGES clang-cpp MLIR)
 kbopt_layer(Lock PCH Clang USES Support Source Report PACKAGES clang-cpp LLVM)
+kbopt_layer(Agents PCH Clang USES Support Plan LLM Knowledge Assisted Rewrite Policy Pipeline PACKAGES clang-cpp MLIR LLVM)
+kbopt_layer(Candidate PCH Clang
+  USES Support Core Store Source Analysis Plan Eval Screen Knowledge Assisted Rewrite Policy Pipeline Report Agents kbrt
+  PACKAGES clang-cpp MLIR LLVM)
 kbopt_layer(Driver PCH Clang
-  USES Findings Lock Support Core Target Store Source Analysis Raise Plan Eval Screen LLM Knowledge Assisted Rewrite Policy
+  USES Candidate Findings Lock Support Core Target Store Source Analysis Raise Plan Eval LLM Knowledge Assisted Rewrite Policy
        Pipeline Report kbrt
   PACKAGES clang-cpp MLIR LLVM)
 

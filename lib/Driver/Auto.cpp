@@ -102,7 +102,7 @@ static llvm::Expected<ExitStatus> search(Context &context) {
     context.progress.line("warning: " + line.file + ":" + std::to_string(line.line) + ": " +
                           line.reason + "; the line is skipped and stays in the file");
 
-  ProgramEnvironment environment(session, *asked);
+  ProgramEnvironment environment(candidateSetup(session), *asked);
   SearchReport report(session, startSeconds);
   environment.recordEarly();
   // Without a pass that applies there is nothing to judge the original for.

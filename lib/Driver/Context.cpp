@@ -90,6 +90,24 @@ CompileLimits kbopt::compileLimits(const Context &context) {
   return limits;
 }
 
+CandidateTools kbopt::candidateTools(Context &context) {
+  return {{context.command, context.text},
+          context.passes,
+          context.parser,
+          context.files,
+          context.runner,
+          context.timings,
+          context.progress,
+          context.digests,
+          context.recordings.get(),
+          compileLimits(context),
+          repliesFolder(context),
+          context.options.sandbox,
+          context.options.device == DeviceKind::Cuda,
+          context.options.jobs,
+          context.options.budgetSeconds};
+}
+
 static Signature signatureOf(const ParsedProgram &program, const clang::FunctionDecl *function,
                              bool isKernel) {
   Signature signature;

@@ -7,6 +7,7 @@
 #ifndef KBOPT_LIB_DRIVER_CONTEXT_H
 #define KBOPT_LIB_DRIVER_CONTEXT_H
 
+#include "kb-opt/Candidate/CandidateTools.h"
 #include "kb-opt/Driver/Options.h"
 #include "kb-opt/Plan/Workload.h"
 #include "kb-opt/Rewrite/PassRegistry.h"
@@ -54,6 +55,9 @@ std::string repliesFolder(const Context &context);
 /// Limits of the compilers that see candidates, and where their compiles are kept; walls around
 /// them unless the user does without.
 CompileLimits compileLimits(const Context &context);
+
+/// What candidates are made with; after `openInput`.
+CandidateTools candidateTools(Context &context);
 
 /// The workload that the user gave, wrote into the source, or that a `main`
 /// implies. An error if there is none of them, or if it contradicts the

@@ -2,6 +2,7 @@
 #include "HtmlReport.h"
 #include "ProfileParts.h"
 #include "Version.h"
+#include "kb-opt/Pipeline/Pipeline.h"
 #include "kb-opt/Rewrite/PassRegistry.h"
 #include "kb-opt/Support/Interrupt.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -6,7 +6,8 @@
 #ifndef KBOPT_LIB_DRIVER_HTMLREPORT_H
 #define KBOPT_LIB_DRIVER_HTMLREPORT_H
 
-#include "ProgramEnvironment.h"
+#include "Session.h"
+#include "kb-opt/Candidate/ProgramEnvironment.h"
 #include "kb-opt/LLM/Budget.h"
 #include "kb-opt/Policy/Search.h"
 #include "kb-opt/Report/ReportPage.h"

@@ -5,10 +5,10 @@
 // judged once for all of them.
 //
 //===----------------------------------------------------------------------===//
-#include "HostText.h"
 #include "JudgeRewrite.h"
 #include "Modes.h"
 #include "Session.h"
+#include "kb-opt/Candidate/HostText.h"
 #include "kb-opt/Rewrite/Assisted/FileRules.h"
 #include "kb-opt/Source/DeviceText.h"
 #include "llvm/ADT/StringExtras.h"

@@ -2,7 +2,8 @@
 #ifndef KBOPT_LIB_DRIVER_LOCKRUN_H
 #define KBOPT_LIB_DRIVER_LOCKRUN_H
 
-#include "ProgramEnvironment.h"
+#include "Session.h"
+#include "kb-opt/Candidate/ProgramEnvironment.h"
 #include "kb-opt/Pipeline/Pipeline.h"
 #include "kb-opt/Policy/Search.h"
 

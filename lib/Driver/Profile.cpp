@@ -5,10 +5,10 @@
 // knowledge base would try, with what it expects of them.
 //
 //===----------------------------------------------------------------------===//
-#include "HotLines.h"
 #include "Modes.h"
 #include "ProfileParts.h"
-#include "Shape.h"
+#include "kb-opt/Candidate/HotLines.h"
+#include "kb-opt/Candidate/Shape.h"
 #include "kb-opt/Knowledge/KnowledgeBase.h"
 #include "kb-opt/Rewrite/PassRegistry.h"
 #include "llvm/Support/FormatVariadic.h"

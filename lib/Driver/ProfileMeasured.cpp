@@ -1,12 +1,11 @@
 //===- ProfileMeasured.cpp - Kernels by a GPU's counters ------------------===//
-#include "HotLines.h"
-#include "MeasuredSpeed.h"
 #include "ProfileParts.h"
+#include "kb-opt/Candidate/HotLines.h"
+#include "kb-opt/Candidate/MeasuredSpeed.h"
 #include "kb-opt/Source/ProgramFacts.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace kbopt;
-namespace json = llvm::json;
 
 namespace {
 
@@ -52,8 +51,7 @@ std::vector<ProfiledKernel> kbopt::measuredKernels(const Context &context,
                                                    const ParsedProgram &program,
                                                    const GpuProfile &profile,
                                                    const CountedProgram *counted) {
-  json::Object counters = countersJson(profile);
-  const json::Object &byName = *counters.getObject("kernels");
+  const SpeedRecord counters = countersOf(profile);
   std::vector<ProfiledKernel> kernels;
   for (const KernelFact &fact : findKernels(program)) {
     ProfiledKernel kernel;
@@ -61,11 +59,10 @@ std::vector<ProfiledKernel> kbopt::measuredKernels(const Context &context,
     page.kernel = fact.name;
     double most = -1;
     for (const KernelFact::Instance &instance : fact.instances) {
-      const json::Object *found = byName.getObject(instance.mangledName);
+      const KernelSpeed *found = counters.find(instance.mangledName);
       if (!found)
         continue;
-      double us = found->getNumber("us").value_or(0);
-      page.us += us;
+      page.us += found->us;
       page.launches +=
           static_cast<unsigned>(llvm::count_if(profile.launches, [&](const LaunchMetrics &launch) {
             return launch.kernel == instance.mangledName;
@@ -74,8 +71,8 @@ std::vector<ProfiledKernel> kbopt::measuredKernels(const Context &context,
         for (const ModelledLaunch &launch : counted->plan.launches)
           if (launch.kernel == instance.mangledName)
             page.floorUs += launch.floorUs * launch.repeats;
-      if (us > most) {
-        most = us;
+      if (found->us > most) {
+        most = found->us;
         kernel.longest = instance.mangledName;
       }
     }
@@ -83,8 +80,7 @@ std::vector<ProfiledKernel> kbopt::measuredKernels(const Context &context,
     if (!launch)
       continue;
     page.launch = launchText(launch->grid, launch->block);
-    for (const auto &[name, value] : *byName.getObject(kernel.longest)->getObject("metrics"))
-      page.metrics[name.str()] = value.getAsNumber().value_or(0);
+    page.metrics = counters.find(kernel.longest)->metrics;
     // The limiter is of what was measured alone; degraded, it is unknown.
     page.limiter = limiterOf(page.metrics);
     if (counted)
@@ -92,7 +88,7 @@ std::vector<ProfiledKernel> kbopt::measuredKernels(const Context &context,
         if (isStaticMetric(name))
           page.metrics.try_emplace(name, value);
     page.measure = sampleMeasure.str();
-    page.lines = sampledLines(context, profile, kernel.longest);
+    page.lines = sampledLines({context.command, context.text}, profile, kernel.longest);
     kernels.push_back(std::move(kernel));
   }
   llvm::sort(kernels, [](const ProfiledKernel &a, const ProfiledKernel &b) {

@@ -1,6 +1,6 @@
 //===- ProfileModelled.cpp - Kernels by the CPU device's counts -----------===//
-#include "HotLines.h"
 #include "ProfileParts.h"
+#include "kb-opt/Candidate/HotLines.h"
 #include "kb-opt/Source/ProgramFacts.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -91,7 +91,7 @@ std::vector<ProfiledKernel> kbopt::modelledKernels(const Context &context,
     page.limiter = toString(kernel.launch->limiter).str();
     page.metrics = kernelMetrics(counted.plan, kernel.longest);
     page.measure = measureOf(kernel.launch->limiter).str();
-    page.lines = hotLines(context, kernel.records, kernel.launch->limiter);
+    page.lines = hotLines({context.command, context.text}, kernel.records, kernel.launch->limiter);
   }
   return kernels;
 }

@@ -7,7 +7,8 @@
 #define KBOPT_LIB_DRIVER_SEARCHREPORT_H
 
 #include "HtmlReport.h"
-#include "ProgramEnvironment.h"
+#include "Session.h"
+#include "kb-opt/Candidate/ProgramEnvironment.h"
 #include "kb-opt/Policy/Search.h"
 #include "kb-opt/Support/Error.h"
 

@@ -1,7 +1,9 @@
 //===- Session.cpp --------------------------------------------------------===//
 #include "Session.h"
-#include "HostText.h"
 #include "Modes.h"
+#include "Version.h"
+#include "kb-opt/Candidate/HostText.h"
+#include "kb-opt/Candidate/KernelParameters.h"
 #include "kb-opt/Eval/CpuDevice.h"
 #include "kb-opt/Source/DeviceText.h"
 #include "kb-opt/Source/ProgramFacts.h"
@@ -26,76 +28,6 @@ static llvm::Error compileOriginal(Session &session) {
   original.otherArchs = context.command.otherArchs;
   original.bitcodePath = session.folder.file("original.bc");
   return context.files.write(original.bitcodePath, *bitcode);
-}
-
-/// The type of the numbers that \p type consists of, if all are of one type and nothing lies
-/// between them; adds their bytes to \p bytes.
-static kbrt::ElementType numbersIn(clang::QualType type, const clang::ASTContext &ast,
-                                   int64_t &bytes) {
-  if (const auto *array = ast.getAsConstantArrayType(type)) {
-    int64_t each = 0;
-    kbrt::ElementType found = numbersIn(array->getElementType(), ast, each);
-    bytes += each * array->getSize().getZExtValue();
-    return found;
-  }
-  const auto *record = type->getAsCXXRecordDecl();
-  kbrt::ElementType found = scalarElement(
-      type.getCanonicalType().getUnqualifiedType().getAsString(ast.getPrintingPolicy()));
-  if (!record || found != kbrt::ElementType::Unknown) {
-    bytes += ast.getTypeSizeInChars(type).getQuantity();
-    return found;
-  }
-  if (!record->isCompleteDefinition() || record->isUnion() || record->getNumBases())
-    return kbrt::ElementType::Unknown;
-  int64_t own = 0;
-  bool isFirst = true;
-  for (const clang::FieldDecl *field : record->fields()) {
-    kbrt::ElementType each = numbersIn(field->getType(), ast, own);
-    if (field->isBitField() || (!isFirst && each != found))
-      return kbrt::ElementType::Unknown;
-    found = each;
-    isFirst = false;
-  }
-  bytes += own;
-  return own == ast.getTypeSizeInChars(type).getQuantity() ? found : kbrt::ElementType::Unknown;
-}
-
-/// What the parameters of kernels point to, where the mangled name does not tell it: of `extern
-/// "C"`, and structs.
-static KernelTypes kernelTypes(const ParsedProgram &program) {
-  KernelTypes types;
-  for (const KernelFact &kernel : findKernels(program))
-    for (const KernelFact::Instance &instance : kernel.instances) {
-      std::vector<kbrt::ElementType> known;
-      bool hasStruct = false;
-      for (const clang::ParmVarDecl *parameter : instance.function->parameters()) {
-        clang::QualType pointee = parameter->getType()->getPointeeType();
-        int64_t bytes = 0;
-        bool isComplete =
-            !pointee.isNull() && !pointee->isIncompleteType() && !pointee->isDependentType();
-        known.push_back(isComplete ? numbersIn(pointee, program.context(), bytes)
-                                   : kbrt::ElementType::Unknown);
-        hasStruct |=
-            isComplete && pointee->isRecordType() && known.back() != kbrt::ElementType::Unknown;
-      }
-      if (hasStruct || !llvm::StringRef(instance.mangledName).starts_with("_Z"))
-        types[instance.mangledName] = std::move(known);
-    }
-  return types;
-}
-
-static RecordedCases::KernelRecords kernelRecords(const ParsedProgram &program) {
-  RecordedCases::KernelRecords records;
-  for (const KernelFact &kernel : findKernels(program))
-    for (const KernelFact::Instance &instance : kernel.instances)
-      for (const clang::ParmVarDecl *parameter : instance.function->parameters()) {
-        clang::QualType pointee = parameter->getType()->getPointeeType();
-        const bool isRecord = !pointee.isNull() && pointee->isRecordType() &&
-                              !pointee->isIncompleteType() && !pointee->isDependentType();
-        records[instance.mangledName].push_back(
-            isRecord ? program.context().getTypeSizeInChars(pointee).getQuantity() : 0);
-      }
-  return records;
 }
 
 static llvm::Error parseOriginal(Session &session) {
@@ -247,9 +179,9 @@ llvm::Expected<std::unique_ptr<Session>> kbopt::openSession(Context &context) {
   if (!device)
     return device.takeError();
   session->device = std::move(*device);
-  session->cases = std::make_unique<RecordedCases>(context, *session->device, session->original,
-                                                   session->workload, session->signature,
-                                                   session->folder.file("cases"));
+  session->cases = std::make_unique<RecordedCases>(
+      session->tools, *session->device, session->original, session->workload, session->signature,
+      session->folder.file("cases"));
   session->cases->setHostDigest(context.text, session->originalHost);
   session->cases->setKernelTypes(session->kernelTypes);
   session->cases->setKernelRecords(session->kernelRecords);
@@ -268,7 +200,8 @@ llvm::Expected<std::unique_ptr<Session>> kbopt::openSession(Context &context) {
   return session;
 }
 
-Digest kbopt::workloadDigest(const Session &session) {
+/// Names everything about \p session's workload that decides what is run.
+static Digest workloadDigest(const Session &session) {
   const Workload &w = session.workload;
   DigestBuilder builder;
   builder.add(static_cast<uint64_t>(w.kind)).add(w.entry).add(w.standardInput);
@@ -281,4 +214,28 @@ Digest kbopt::workloadDigest(const Session &session) {
       llvm::consumeError(text.takeError());
   }
   return builder.finish();
+}
+
+/// Names all that decides the answers about \p session's program and stays the same.
+static Digest runDigest(const Session &session) {
+  const Context &context = session.context;
+  DigestBuilder builder;
+  builder.add(context.command.digest())
+      .add(workloadDigest(session))
+      .add(session.chip.name)
+      .add(buildDigest());
+  if (session.gpu)
+    builder.add(session.gpuFacts.name).add(session.gpuFacts.arch).add(session.gpuFacts.driver);
+  for (const PassRegistration &pass : context.passes.passes())
+    if (pass.storage) // not part of the build
+      builder.add(pass.info->name)
+          .add(pass.info->assisted->matcher)
+          .add(pass.info->assisted->prompt);
+  return builder.finish();
+}
+
+CandidateSetup kbopt::candidateSetup(Session &session) {
+  return {session.tools,        session.chip,     session.workload,   session.original,
+          session.originalHost, *session.cases,   *session.judge,     session.gpu.get(),
+          session.gpuFacts,     *session.journal, runDigest(session), session.folder.path().str()};
 }

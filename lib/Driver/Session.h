@@ -8,7 +8,8 @@
 #ifndef KBOPT_LIB_DRIVER_SESSION_H
 #define KBOPT_LIB_DRIVER_SESSION_H
 
-#include "RecordedCases.h"
+#include "Context.h"
+#include "kb-opt/Candidate/CandidateSetup.h"
 #include "kb-opt/Eval/CudaDevice.h"
 #include "kb-opt/Eval/JitCompiler.h"
 #include "kb-opt/Eval/Judge.h"
@@ -21,13 +22,14 @@ namespace kbopt {
 /// In order of making.
 struct Session {
   Session(Context &context, TemporaryDirectory folder)
-      : context(context), folder(std::move(folder)),
+      : context(context), tools(candidateTools(context)), folder(std::move(folder)),
         nvcc(context.runner, this->folder.path().str(), context.options.sandbox,
              context.compiles.get()),
         compiler(nvcc, context.runner, findKbRun().value_or(""), this->folder.path().str(),
                  context.options.sandbox, context.compiles.get()) {}
 
   Context &context;
+  const CandidateTools tools;
   TemporaryDirectory folder;
   NvccCompiler nvcc;
   JitCompiler compiler;
@@ -35,7 +37,7 @@ struct Session {
   ProgramArtefacts original;
   Digest originalHost;
   KernelTypes kernelTypes;
-  RecordedCases::KernelRecords kernelRecords;
+  KernelRecords kernelRecords;
   Workload workload;
   Signature signature;
   std::unique_ptr<Journal> journal;
@@ -53,8 +55,8 @@ struct Session {
 /// user's (no kernels, no workload) or the environment's (no sandbox, no kb-run, no GPU).
 llvm::Expected<std::unique_ptr<Session>> openSession(Context &context);
 
-/// Names everything about \p session's workload that decides what is run.
-Digest workloadDigest(const Session &session);
+/// What candidates of the program of \p session, which outlives it, are made with.
+CandidateSetup candidateSetup(Session &session);
 
 } // namespace kbopt
 

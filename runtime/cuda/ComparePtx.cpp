@@ -5,17 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ComparePtx.h"
+#include "PtxHead.h"
 
 using namespace kbrt;
 using namespace kbrt::cuda;
 
 namespace {
-
-constexpr const char *head = R"PTX(
-.version 6.4
-.target sm_75
-.address_size 64
-)PTX";
 
 /// Thread t of n begins at vector t and goes on by n; %i counts vectors of 16 bytes.
 constexpr const char *compareBegin = R"PTX(
@@ -248,7 +243,7 @@ std::string kbrt::cuda::comparePtx(ElementType type) {
                        {"@LAST@", std::to_string(count - 1)},
                        {"@SHIFT@", std::to_string(shift)}});
   };
-  std::string text = head + begin(compareBegin);
+  std::string text = ptxHead + begin(compareBegin);
   for (unsigned e = 0; e < count; ++e) {
     const std::string number = std::to_string(e);
     text += with(elementBegin, {{"@E@", number}}) + skipEqual(width, e);

@@ -1,19 +1,12 @@
 //===- HelperPtx.cpp - our own kernels on the device, in PTX --------------===//
-//
-// The oldest target that CUDA 13 knows, so that every supported driver takes it.
-//
-//===----------------------------------------------------------------------===//
 #include "HelperKernels.h"
+#include "PtxHead.h"
 
 #include <cstring>
 
 namespace {
 
 constexpr const char *kernels = R"PTX(
-.version 6.4
-.target sm_75
-.address_size 64
-
 // Waits until words[0] is not 0, at most limit nanoseconds; then words[1] becomes 1.
 .visible .entry kb_hold(.param .u64 words, .param .u64 limit)
 {
@@ -155,5 +148,5 @@ std::string hashOf(const std::string &name, const std::string &type, const std::
 } // namespace
 
 std::string kbrt::cuda::helperPtx() {
-  return kernels + hashOf("kb_hash4", "u32", "2") + hashOf("kb_hash1", "u8", "0");
+  return ptxHead + kernels + hashOf("kb_hash4", "u32", "2") + hashOf("kb_hash1", "u8", "0");
 }

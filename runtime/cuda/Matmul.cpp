@@ -1,5 +1,6 @@
 //===- Matmul.cpp - Matrix products of libraries on a GPU -----------------===//
 #include "Matmul.h"
+#include "PtxHead.h"
 #include "kbrt/MatmulLaunches.h"
 
 #include <limits>
@@ -14,10 +15,6 @@ namespace {
 /// cs are the distances of matrices. Threads load along the direction in which elements are
 /// neighbours.
 constexpr const char *matmulPtx = R"PTX(
-.version 6.4
-.target sm_75
-.address_size 64
-
 .visible .entry kb_matmul(.param .u64 a, .param .u64 b, .param .u64 c,
                           .param .u64 as, .param .u64 bs, .param .u64 cs,
                           .param .u32 ai, .param .u32 al, .param .u32 bl, .param .u32 bj,
@@ -160,7 +157,7 @@ CUresult kbrt::cuda::queueMatmul(Device::Handles &h, const MatmulStep &step, uin
   CUresult code = CUDA_SUCCESS;
   if (!h.matmul) {
     CUmodule module = nullptr; // lives as long as the context
-    code = h.driver->cuModuleLoadData(&module, matmulPtx);
+    code = h.driver->cuModuleLoadData(&module, (ptxHead + matmulPtx).c_str());
     if (code == CUDA_SUCCESS)
       code = h.driver->cuModuleGetFunction(&h.matmul, module, matmulKernel);
   }

@@ -23,6 +23,25 @@ size_t periodsToTime(const RestingRepetition &resting) {
 
 } // namespace
 
+Events::~Events() {
+  if (h.isLost)
+    return;
+  if (begin)
+    h.driver->cuEventDestroy(begin);
+  if (end)
+    h.driver->cuEventDestroy(end);
+}
+
+bool Events::create(Problem &problem) {
+  for (CUevent *event : {&begin, &end})
+    if (CUresult code = h.driver->cuEventCreate(event, 0); code != CUDA_SUCCESS) {
+      problem = {LaunchStatus::Environment, "an event: " + describe(*h.driver, code),
+                 adviceFor(code)};
+      return false;
+    }
+  return true;
+}
+
 bool TimedRun::run() {
   snapshotSymbols();
   for (auto &[name, symbol] : module.symbols)

@@ -13,8 +13,20 @@
 
 namespace kbrt::cuda {
 
-struct Events {
+/// The two events around what is timed.
+class Events {
+public:
+  explicit Events(const Device::Handles &h) : h(h) {}
+  ~Events();
+  Events(const Events &) = delete;
+  Events &operator=(const Events &) = delete;
+  /// False and \p problem if they cannot be made.
+  bool create(Problem &problem);
+
   CUevent begin = nullptr, end = nullptr;
+
+private:
+  const Device::Handles &h;
 };
 
 /// One iteration of one image on one set of buffers. What lies between uploads and reads is a
@@ -24,7 +36,7 @@ class TimedRun : public Execution {
 public:
   TimedRun(Device &device, const Subject &subject, const SlabLayout &layout, const Slab &slab,
            const TimingOptions &options, const Staging &stagedUploads, HelperKernels &helpers,
-           Events events, bool cold)
+           const Events &events, bool cold)
       : Execution(device, subject, layout, slab.base(), options.poison, options.wallSeconds),
         helpers(helpers), events(events), cold(cold), resting(subject.resting) {
     staging = &stagedUploads;
@@ -54,7 +66,7 @@ private:
   bool endSegment();
 
   HelperKernels &helpers;
-  Events events;
+  const Events &events;
   bool cold, open = false;
   unsigned queued = 0;
   const std::vector<RestingRepetition> &resting;

@@ -57,14 +57,6 @@ public:
       sides.back().hasHash = true;
     }
   }
-  ~Measurement() {
-    if (h.isLost)
-      return;
-    if (events.begin)
-      h.driver->cuEventDestroy(events.begin);
-    if (events.end)
-      h.driver->cuEventDestroy(events.end);
-  }
 
   TimingResult run() {
     result.before = device.read();
@@ -114,7 +106,7 @@ private:
   uint64_t random;
   std::vector<Side> sides;
   HelperKernels *helpers = nullptr;
-  Events events;
+  Events events{h};
   size_t turn = 0;
   TimingResult result;
 };
@@ -122,10 +114,8 @@ private:
 bool Measurement::prepare() {
   Problem problem;
   helpers = HelperKernels::of(device, problem);
-  if (!helpers)
+  if (!helpers || !events.create(problem))
     return fail(problem);
-  h.driver->cuEventCreate(&events.begin, 0);
-  h.driver->cuEventCreate(&events.end, 0);
   size_t free = 0, total = 0;
   h.driver->cuMemGetInfo(&free, &total);
   uint64_t budget = free / memoryShare / sides.size();

@@ -37,14 +37,6 @@ public:
     timing.poison = options.poison;
     timing.wallSeconds = options.wallSeconds;
   }
-  ~Turns() {
-    if (h.isLost)
-      return;
-    if (events.begin)
-      h.driver->cuEventDestroy(events.begin);
-    if (events.end)
-      h.driver->cuEventDestroy(events.end);
-  }
 
   void add(const Subject &subject, const LentMemory &memory, bool isCandidate) {
     sides.push_back({&subject, &memory, SlabLayout::of(*subject.plan), {}, {}, isCandidate});
@@ -85,7 +77,7 @@ private:
   TurnsResult &result;
   TimingOptions timing;
   HelperKernels *helpers = nullptr;
-  Events events;
+  Events events{h};
   std::vector<Side> sides;
   double timedUs = 0; ///< of all samples that count
 };
@@ -93,14 +85,8 @@ private:
 bool Turns::prepare() {
   Problem problem;
   helpers = HelperKernels::of(device, problem);
-  CUresult code = CUDA_SUCCESS;
   if (helpers)
-    for (CUevent *event : {&events.begin, &events.end})
-      if (code == CUDA_SUCCESS)
-        code = h.driver->cuEventCreate(event, 0);
-  if (code != CUDA_SUCCESS)
-    problem = {LaunchStatus::Environment, "an event: " + describe(*h.driver, code),
-               adviceFor(code)};
+    events.create(problem);
   for (Side &side : sides)
     if (!problem && !side.subject->image->reload(problem)) {
       fail(problem, !side.isCandidate);

@@ -1,43 +1,14 @@
 //===- RecordChannel.cpp - The keeper's side of a recording -----------------===//
 #include "kbrt/RecordChannel.h"
 #include "kbrt/RecordKeeper.h"
+#include "kbrt/WholeTransfer.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <climits>
 #include <string>
-#include <sys/socket.h>
 #include <vector>
 
 using namespace kbrt;
-
-bool kbrt::sendAll(int socket, const void *bytes, uint64_t count) {
-  auto *at = static_cast<const char *>(bytes);
-  while (count) {
-    ssize_t put = ::send(socket, at, count, MSG_NOSIGNAL);
-    if (put < 0 && errno == EINTR)
-      continue;
-    if (put <= 0)
-      return false;
-    at += put;
-    count -= static_cast<uint64_t>(put);
-  }
-  return true;
-}
-
-bool kbrt::receiveAll(int socket, void *bytes, uint64_t count) {
-  auto *at = static_cast<char *>(bytes);
-  while (count) {
-    ssize_t got = ::recv(socket, at, count, 0);
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got <= 0)
-      return false;
-    at += got;
-    count -= static_cast<uint64_t>(got);
-  }
-  return true;
-}
 
 namespace {
 

@@ -8,6 +8,7 @@
 #include "ChannelKeeper.h"
 
 #include "kbrt/RecordChannel.h"
+#include "kbrt/WholeTransfer.h"
 #include <cerrno>
 #include <cstring>
 #include <sys/socket.h>

@@ -1,5 +1,6 @@
 //===- Child.cpp - a job's own process ------------------------------------===//
 #include "Child.h"
+#include "kbrt/WholeTransfer.h"
 
 #include <cerrno>
 #include <chrono>
@@ -22,34 +23,6 @@ namespace {
 /// Time that a child gets beyond its own limit, to load, compare and write.
 constexpr double graceSeconds = 30;
 
-bool writeAll(int fd, const void *bytes, size_t count) {
-  auto *at = static_cast<const char *>(bytes);
-  while (count) {
-    ssize_t n = write(fd, at, count);
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n <= 0)
-      return false;
-    at += n;
-    count -= static_cast<size_t>(n);
-  }
-  return true;
-}
-
-bool readAll(int fd, void *bytes, size_t count) {
-  auto *at = static_cast<char *>(bytes);
-  while (count) {
-    ssize_t n = read(fd, at, count);
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n <= 0)
-      return false;
-    at += n;
-    count -= static_cast<size_t>(n);
-  }
-  return true;
-}
-
 /// What stands before the bytes of a job and of an outcome.
 struct Header {
   uint64_t bytes = 0;
@@ -58,7 +31,7 @@ struct Header {
 };
 
 bool send(int fd, const Header &header, const std::string &text) {
-  return writeAll(fd, &header, sizeof header) && writeAll(fd, text.data(), text.size());
+  return kbrt::sendAll(fd, &header, sizeof header) && kbrt::sendAll(fd, text.data(), text.size());
 }
 
 } // namespace
@@ -146,10 +119,10 @@ void Child::live(bool warm) {
     warmUpCuda();
   for (;;) {
     Header header;
-    if (!readAll(toChild, &header, sizeof header))
+    if (!kbrt::receiveAll(toChild, &header, sizeof header))
       _exit(exitOk); // no more jobs
     std::string message(header.bytes, 0);
-    if (!readAll(toChild, message.data(), message.size()))
+    if (!kbrt::receiveAll(toChild, message.data(), message.size()))
       _exit(exitInternal);
     Outcome outcome = runNext(message);
     fflush(nullptr);

@@ -80,5 +80,18 @@ std::string whyUnlike(const HeldSet &original, const HeldSet &candidate) {
   return isAlike ? "" : "its reads are not the original's";
 }
 
+std::string whyUnlike(const HeldProgram &original, const HeldProgram &candidate,
+                      std::optional<size_t> &set) {
+  if (candidate.sets.size() != original.sets.size())
+    return "plans: are " + std::to_string(candidate.sets.size()) + ", the original has " +
+           std::to_string(original.sets.size());
+  for (size_t i = 0; i < original.sets.size(); ++i)
+    if (std::string why = whyUnlike(original.sets[i], candidate.sets[i]); !why.empty()) {
+      set = i;
+      return why;
+    }
+  return "";
+}
+
 } // namespace kbrun
 #endif

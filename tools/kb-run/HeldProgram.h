@@ -38,6 +38,9 @@ template <typename Kind> std::vector<const Kind *> stepsOf(const kbrt::Plan &pla
 /// What of \p candidate's uploads or reads is not \p original's, as a sentence; empty if all are
 /// the same by order, size and, of uploads, content.
 std::string whyUnlike(const HeldSet &original, const HeldSet &candidate);
+/// The same for all sets; \p set is the first unlike one, and none where their numbers differ.
+std::string whyUnlike(const HeldProgram &original, const HeldProgram &candidate,
+                      std::optional<size_t> &set);
 
 } // namespace kbrun
 #endif

@@ -1,5 +1,6 @@
 //===- Link.cpp -----------------------------------------------------------===//
 #include "Link.h"
+#include "kbrt/WholeTransfer.h"
 
 #include <cerrno>
 #include <cstring>
@@ -17,19 +18,6 @@ namespace {
 constexpr size_t mostDescriptors = 8;
 /// A length in front of a message beyond this is nonsense.
 constexpr uint64_t mostBytes = uint64_t(1) << 30;
-
-bool sendAll(int socket, const char *at, size_t count) {
-  while (count) {
-    ssize_t n = ::send(socket, at, count, MSG_NOSIGNAL);
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n <= 0)
-      return false;
-    at += n;
-    count -= static_cast<size_t>(n);
-  }
-  return true;
-}
 
 } // namespace
 
@@ -66,7 +54,7 @@ bool Link::send(const Json &message, const std::vector<int> &given) {
     sent = sendmsg(socket, &header, MSG_NOSIGNAL);
   while (sent < 0 && errno == EINTR);
   // Eight bytes fit, or the other end is gone.
-  return sent == sizeof bytes && sendAll(socket, text.data(), text.size());
+  return sent == sizeof bytes && kbrt::sendAll(socket, text.data(), text.size());
 }
 
 Link::Received Link::receive(Json &message, int milliseconds) {

@@ -38,10 +38,6 @@ struct Reply {
   uint64_t value;
 };
 
-/// Whole or not at all; false at the other side's end.
-bool sendAll(int socket, const void *bytes, uint64_t count);
-bool receiveAll(int socket, void *bytes, uint64_t count);
-
 /// Does what comes from \p socket with \p keeper until the other side ends or says what is no
 /// message. Each file takes at most
 /// \p mostBytes, the plan as well.

@@ -1,0 +1,134 @@
+//===- Assistant.h - Asks a model about a program ---------------*- C++ -*-===//
+//
+// Owns the conversation behind a proposal: the planner picks the places, the coder
+// fills them, the debugger mends, the verifier looks at what is to be kept. What comes
+// out is a reply file; applying and judging it are others'.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_AGENTS_ASSISTANT_H
+#define KBOPT_AGENTS_ASSISTANT_H
+
+#include "kb-opt/Assisted/PromptBuilder.h"
+#include "kb-opt/Assisted/ReplyStore.h"
+#include "kb-opt/Knowledge/DocumentSearch.h"
+#include "kb-opt/LLM/StructuredReply.h"
+#include "kb-opt/Pipeline/Pipeline.h"
+#include "kb-opt/Policy/Proposal.h"
+#include "kb-opt/Rewrite/Assisted/Grounding.h"
+#include <mutex>
+
+namespace kbopt {
+
+/// The programs of a search, as roles are shown them. Thread-safe.
+class ShownPrograms {
+public:
+  virtual ~ShownPrograms();
+  /// Its text without the workload, whose unseen sizes nobody is to know.
+  virtual std::string shownText(const NodeId &node) = 0;
+  /// Calls \p look with the parsed program of \p node, which nobody else uses meanwhile.
+  virtual llvm::Error withProgram(const NodeId &node,
+                                  llvm::function_ref<llvm::Error(RewriteSession &)> look) = 0;
+  /// "line 14: 61 % of global sectors; 31.9 sectors per request where 4.0 suffice"; may be empty.
+  virtual std::vector<std::string> hotLines(const NodeId &node, llvm::StringRef kernel) = 0;
+  /// Lines on the instances of \p kernel: registers, spills, shared bytes; and its PTX.
+  virtual std::string generatedCode(const NodeId &node, llvm::StringRef kernel) = 0;
+};
+
+/// What is the same for every question.
+struct AssistantFacts {
+  std::string file;               ///< as the user calls it
+  std::string chip;               ///< "NVIDIA H200, sm_90"
+  std::vector<std::string> facts; ///< of the workload, a line each
+};
+
+/// \p knowledge without entries of which only the prediction is known: that is for planners.
+PromptKnowledge wordsFor(PromptKnowledge knowledge);
+
+/// The schedules of \p action that a planner is shown, most promising first.
+std::vector<std::string> shownSchedules(const Action &action);
+/// The move of \p action with the schedule that \p plan names.
+Step scheduleStep(const PlannerReply &plan, const Action &action);
+
+/// Thread-safe. A question depends on its arguments alone.
+class Assistant {
+public:
+  /// All outlive it. \p passes: those that may be named.
+  Assistant(Model &model, ReplyStore &replies, ShownPrograms &programs, const PassRegistry &passes,
+            AssistantFacts facts);
+
+  /// Planner, then coder; with `minimal` one role alone. \p choices: assisted actions at the node,
+  /// the drawn one first, and those that list schedules, of which the planner may name one in place
+  /// of a coder's work. Errors are the machinery's; what a model does wrong, and a spent budget, is
+  /// in the proposal.
+  llvm::Expected<Proposal> propose(const NodeId &node, const ProposalRequest &request,
+                                   llvm::ArrayRef<Action> choices);
+  /// The debugger's answer to what became of \p failed, which names a reply.
+  llvm::Expected<Proposal> repair(const NodeId &node, const ProposalRequest &request,
+                                  const Attempt &failed);
+  struct Verification {
+    bool rejected = false;
+    std::string reason; ///< the verifier's words, or why there is no verdict
+  };
+  /// Compares what is to be kept with the original. It may reject, and nothing else.
+  llvm::Expected<Verification> verify(const NodeId &original, const NodeId &candidate,
+                                      llvm::ArrayRef<std::string> steps, llvm::StringRef promise);
+
+private:
+  /// What a reply was asked with, for whoever repairs it.
+  struct Work {
+    Action action;
+    GroundedSource source;
+    /// What the planner wants at each anchor, by its name.
+    std::map<std::string, std::string> instructions;
+    CoderWindow window;
+    CoderReply reply;
+  };
+  /// What a proposal took so far, and why it ends where it does.
+  struct Account {
+    Proposal proposal;
+    bool priced = true;
+    void add(const StructuredReply &reply);
+    /// False, with \p failure and \p reason as the end.
+    bool end(FailureClass failure, std::string reason);
+  };
+
+  /// The answer to \p request; nothing where \p account says why it is no use.
+  llvm::Expected<std::optional<llvm::json::Value>> ask(const ModelRequest &request,
+                                                       llvm::StringRef schema, const NodeId &node,
+                                                       llvm::StringRef kernel, Account &account,
+                                                       const ReplyCheck &check);
+  /// All false or empty answers of these have ended the account.
+  llvm::Expected<std::optional<PlannerReply>> plan(const NodeId &node,
+                                                   const ProposalRequest &request,
+                                                   llvm::ArrayRef<Action> choices,
+                                                   Account &account);
+  /// What is wrong with the schedule that the planner answers with; empty: it can be carried out.
+  std::string faultOfSchedule(const NodeId &node, const llvm::json::Value &answer,
+                              llvm::ArrayRef<Action> choices);
+  llvm::Expected<bool> ground(const NodeId &node, const PlannerReply &plan, Work &work,
+                              Account &account);
+  llvm::Expected<Proposal> take(const llvm::json::Value &answer, const Digest &question, Work work,
+                                Account account);
+
+  PromptTask task(const NodeId &node, const ProposalRequest &request, const Action &action,
+                  const PromptKnowledge &knowledge);
+  std::optional<PromptExample> example(const PromptKnowledge &knowledge, const PassInfo &info);
+  PromptAttempt shown(const Attempt &attempt);
+  std::vector<PromptAttempt> shown(llvm::ArrayRef<Attempt> attempts);
+  std::vector<PromptAttempt> shown(llvm::ArrayRef<Leader> leaders, double originalUs);
+  std::string summaryOf(const Step &move);
+
+  Model &model;
+  ReplyStore &replies;
+  ShownPrograms &programs;
+  const PassRegistry &passes;
+  AssistantFacts facts;
+  DocumentIndex documents;
+  std::mutex mutex;
+  /// By question and reply: two questions may get one reply, and each keeps its own window.
+  std::map<Digest, Work> works;
+};
+
+} // namespace kbopt
+
+#endif // KBOPT_AGENTS_ASSISTANT_H

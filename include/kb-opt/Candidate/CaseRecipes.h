@@ -1,0 +1,63 @@
+//===- CaseRecipes.h - The ways a workload is exercised ---------*- C++ -*-===//
+//
+// Owns the list of test cases that follow from a workload, and how each is made. Makes none.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_CANDIDATE_CASERECIPES_H
+#define KBOPT_CANDIDATE_CASERECIPES_H
+
+#include "kb-opt/Eval/Judge.h"
+#include "kb-opt/Plan/GeneratedMain.h"
+#include "kb-opt/Plan/PlanTransform.h"
+
+namespace kbopt {
+
+/// How a case is made from the workload.
+struct CaseRecipe {
+  TestCase test;
+  SizeMap sizes;
+  uint64_t seed = 0;
+  /// Absent: the inputs that the host code makes itself.
+  std::optional<InputDistribution> distribution;
+  /// The upload that a distribution which keeps recorded values changes; absent: all.
+  std::optional<unsigned> upload;
+  BufferLayout layout = BufferLayout::Separate;
+  std::vector<DriverCall> calls; ///< empty: one at `sizes` from `seed`
+  bool ownStream = false;
+  /// Of the generated driver's run; absent where it cannot be generated.
+  std::optional<size_t> run;
+
+  DriverRun driverRun() const {
+    return {calls.empty() ? std::vector<DriverCall>{{sizes, seed}} : calls, layout, ownStream};
+  }
+};
+
+/// Constant.
+class CaseRecipes {
+public:
+  /// \p called: the signature of the workload's entry or kernel, if it names one.
+  CaseRecipes(Workload given, Signature called);
+
+  /// The program's own run first.
+  llvm::ArrayRef<CaseRecipe> all() const { return recipes; }
+  const CaseRecipe &recorded() const { return recipes.front(); }
+  /// The case of that name, or null.
+  const CaseRecipe *find(llvm::StringRef name) const;
+
+private:
+  void addLayouts();
+  void addIntegers();
+  /// Sizes, scalars, streams and calls that the workload does not name, but the entry's caller may
+  /// use.
+  void addCalls();
+  void numberRuns();
+  CaseRecipe derived(llvm::StringRef name) const;
+
+  const Workload workload;
+  const Signature signature;
+  std::vector<CaseRecipe> recipes;
+};
+
+} // namespace kbopt
+
+#endif // KBOPT_CANDIDATE_CASERECIPES_H

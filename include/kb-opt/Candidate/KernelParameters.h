@@ -1,0 +1,25 @@
+//===- KernelParameters.h - What kernels are handed -------------*- C++ -*-===//
+//
+// Owns what the source tells the recorder of the memory that the parameters of kernels point to.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_CANDIDATE_KERNELPARAMETERS_H
+#define KBOPT_CANDIDATE_KERNELPARAMETERS_H
+
+#include "kb-opt/Plan/Recorder.h"
+#include "kb-opt/Source/ParsedProgram.h"
+
+namespace kbopt {
+
+/// What the parameters of kernels point to, where the mangled name does not tell it: of `extern
+/// "C"`, and structs.
+KernelTypes kernelTypes(const ParsedProgram &program);
+
+/// Bytes of the records that the parameters of kernels point to, by mangled name; 0 for what is no
+/// record.
+using KernelRecords = std::map<std::string, std::vector<uint64_t>>;
+KernelRecords kernelRecords(const ParsedProgram &program);
+
+} // namespace kbopt
+
+#endif // KBOPT_CANDIDATE_KERNELPARAMETERS_H

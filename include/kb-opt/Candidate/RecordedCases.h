@@ -1,0 +1,117 @@
+//===- RecordedCases.h - The ways a program is exercised --------*- C++ -*-===//
+//
+// Owns the test cases of one original program: the runs of its host side under
+// the recorder, the inputs varied from them, and the plans of candidates.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_CANDIDATE_RECORDEDCASES_H
+#define KBOPT_CANDIDATE_RECORDEDCASES_H
+
+#include "kb-opt/Candidate/CandidateTools.h"
+#include "kb-opt/Candidate/CaseRecipes.h"
+#include "kb-opt/Candidate/KernelParameters.h"
+#include "kb-opt/Plan/Recorder.h"
+#include "kb-opt/Support/OnceMap.h"
+#include <atomic>
+#include <mutex>
+
+namespace kbopt {
+
+/// Thread-safe.
+class RecordedCases : public CaseSource {
+public:
+  /// \p folder is private to this object. Runs nothing yet.
+  RecordedCases(const CandidateTools &tools, Device &device, ProgramArtefacts original,
+                Workload workload, Signature signature, std::string folder);
+
+  /// From here on original programs run on the GPU number \p index of this machine,
+  /// as \p compiler compiles them; before anything has run. \p gpu says which one it is, and what
+  /// driver it has. Candidates' host sides
+  /// run without a device, but for whole programs. Cases with varied inputs have no
+  /// observables then: full size is too much for the CPU device, and the judge runs
+  /// the original by itself.
+  void recordOnGpu(DeviceCompiler &compiler, unsigned index, std::string gpu);
+  /// RecordRequest::kernelTypes; before anything has run.
+  void setKernelTypes(KernelTypes types) { kernelTypes = std::move(types); }
+  void setKernelRecords(KernelRecords records) { kernelRecords = std::move(records); }
+
+  std::vector<TestCase> cases() override;
+  /// The program's own run.
+  TestCase recorded();
+  llvm::Expected<std::string> original(const TestCase &test) override;
+  llvm::Expected<std::string> candidate(const ProgramArtefacts &program,
+                                        const TestCase &test) override;
+  llvm::Expected<std::string> candidateElsewhere(const ProgramArtefacts &program,
+                                                 const TestCase &recorded) override;
+  double wholeSeconds() override;
+  std::optional<llvm::Expected<WholeRun>>
+  wholeProgram(const ProgramArtefacts &program, llvm::StringRef image = "",
+               Rounding rounding = Rounding::Nearest) override;
+  std::optional<TestCase> reseeded(const TestCase &test) override;
+  Tolerance tolerance(const TestCase &test, unsigned output) override;
+  void lessen(const TestCase &test) override;
+
+  /// What the original printed when it was recorded; empty before that.
+  llvm::StringRef originalOutput() const { return output; }
+
+  /// \p host is the digest of what HostText.h says of the program \p text.
+  /// Candidates that share it with the original share its plan.
+  void setHostDigest(llvm::StringRef text, Digest host);
+  /// Whether the host side of \p program is the original's.
+  bool sharesHost(const ProgramArtefacts &program) const;
+
+private:
+  unsigned lessenings(const CaseRecipe &recipe) const;
+  /// The program's host side as an executable, compiled at most once per text and sizes.
+  llvm::Expected<std::string> executable(const ProgramArtefacts &program, const CaseRecipe &recipe);
+  /// What the recorder needs of the device side of \p program: a CPU image or a cubin.
+  llvm::Expected<std::string> imageFor(const ProgramArtefacts &program);
+  RecordRequest request(const CaseRecipe &recipe, std::string executable, std::string image,
+                        std::string folder) const;
+  /// The recording of the host of \p program, which is fed the results in \p base and ended when it
+  /// has been quiet for
+  /// \p quietSeconds after the last of them; 0: it ends by itself. \p isElsewhere: RecordRequest's.
+  llvm::Expected<std::string> feed(const ProgramArtefacts &program, const CaseRecipe &recordedAs,
+                                   const std::string &base, double quietSeconds,
+                                   bool isElsewhere = false);
+  llvm::Expected<std::string> record(const CaseRecipe &recipe);
+  llvm::Error writeHostResults(const Recording &recording) const;
+  /// Whether a case from recorded values has other ones than \p recording, the program's own run.
+  llvm::Expected<bool> changesWords(const CaseRecipe &recipe, const std::string &recording);
+  llvm::Expected<std::string> varied(const CaseRecipe &recipe);
+  /// Whether there is room for the cases that are made from the recording \p folder; says how much
+  /// they need, if it is much. Asked once.
+  llvm::Error checkSpaceOnce(const std::string &folder);
+  /// Runs \p body once per key; later calls get its folder.
+  llvm::Expected<std::string> once(const std::string &key,
+                                   llvm::function_ref<llvm::Error(const std::string &folder)> body);
+
+  const CandidateTools &tools;
+  Device &device;
+  DeviceCompiler *gpuCompiler = nullptr; ///< null: originals run on the CPU device
+  unsigned gpuIndex = 0;
+  std::string machine = "cpu";
+  KernelTypes kernelTypes;
+  KernelRecords kernelRecords;
+  CodeEmitter emitter;
+  ProgramArtefacts first;
+  Workload workload;
+  Signature signature;
+  std::string root;
+  const CaseRecipes recipes;
+  mutable std::mutex mutex; ///< of what follows
+  std::optional<std::vector<UploadWords>>
+      words; ///< what the program uploads; unknown before it was asked
+  std::map<std::string, unsigned> lessened;    ///< how often, by case
+  std::atomic<unsigned> wholeRuns = 0;         ///< folders of `wholeProgram`
+  std::map<std::string, double> recordSeconds; ///< of the original's host, by case
+  std::map<std::string, Recording> endless; ///< by digest, candidates whose host took too long once
+  std::map<Digest, Digest> hosts;           ///< text to host text
+  OnceMap<std::string, std::string> done;
+  OnceMap<unsigned, bool> hasSpace;
+  std::string output; ///< of the recorded run, written while that is made
+};
+
+} // namespace kbopt
+
+#endif // KBOPT_CANDIDATE_RECORDEDCASES_H

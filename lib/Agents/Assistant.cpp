@@ -1,0 +1,439 @@
+//===- Assistant.cpp ------------------------------------------------------===//
+#include "kb-opt/Agents/Assistant.h"
+#include "AssistantTools.h"
+#include "kb-opt/Plan/Workload.h"
+#include "kb-opt/Support/Error.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace kbopt;
+namespace json = llvm::json;
+
+ShownPrograms::~ShownPrograms() = default;
+
+Assistant::Assistant(Model &model, ReplyStore &replies, ShownPrograms &programs,
+                     const PassRegistry &passes, AssistantFacts facts)
+    : model(model), replies(replies), programs(programs), passes(passes), facts(std::move(facts)),
+      documents(documentsOf(passes)) {}
+
+void Assistant::Account::add(const StructuredReply &reply) {
+  proposal.tokens += reply.usage.total();
+  priced &= reply.cost.has_value();
+  if (priced)
+    proposal.cost = proposal.cost.value_or(0) + *reply.cost;
+  else
+    proposal.cost.reset();
+}
+
+bool Assistant::Account::end(FailureClass failure, std::string reason) {
+  proposal.failure = failure;
+  proposal.reason = std::move(reason);
+  return false;
+}
+
+llvm::Expected<std::optional<json::Value>>
+Assistant::ask(const ModelRequest &request, llvm::StringRef schema, const NodeId &node,
+               llvm::StringRef kernel, Account &account, const ReplyCheck &check) {
+  auto answer = askStructured(model, request, llvm::cantFail(json::parse(schema)),
+                              assistantTools(documents, programs, node, kernel.str()), {}, check);
+  if (!answer) {
+    auto none = noReply(answer.takeError());
+    if (!none)
+      return none.takeError();
+    account.end(none->failure, std::move(none->reason));
+    return std::nullopt;
+  }
+  account.add(*answer);
+  if (answer->ok())
+    return std::move(answer->value);
+  account.end(answer->outcome, ("the " + roleName(request.role) + "'s reply is " +
+                                toString(answer->outcome) + ": " + answer->problem)
+                                   .str());
+  return std::nullopt;
+}
+
+//===-- Planner -----------------------------------------------------------===//
+
+static std::string numbersOf(llvm::ArrayRef<PromptSite> sites) {
+  std::string text;
+  for (const PromptSite &site : sites)
+    text += (text.empty() ? "" : ", ") + std::to_string(site.number);
+  return text.empty() ? "none" : text;
+}
+
+/// What is wrong with an answer of the planner's: a name or a place that it was not shown.
+static std::string faultOfPlan(const json::Value &answer, const PlannerWindow &window) {
+  auto plan = readPlannerReply(answer);
+  if (!plan)
+    return llvm::toString(plan.takeError());
+  if (plan->pass == "none")
+    return "";
+  auto chosen = llvm::find_if(window.passes, [&](const PromptPass &pass) {
+    return pass.name == plan->pass && pass.kernel == plan->kernel;
+  });
+  if (chosen == window.passes.end()) {
+    std::string choices;
+    for (const PromptPass &pass : window.passes)
+      choices += pass.name + " on '" + pass.kernel + "', ";
+    return "pass '" + plan->pass + "' on kernel '" + plan->kernel +
+           "' is not among the choices: " + choices + "or none";
+  }
+  size_t lines = 1 + llvm::StringRef(window.source).rtrim('\n').count('\n');
+  for (const PlannedPlace &place : plan->places) {
+    bool known = llvm::any_of(chosen->sites,
+                              [&](const PromptSite &site) { return site.number == place.site; });
+    if (place.site && !known)
+      return llvm::formatv("'{0}' on '{1}' has no site {2}: its sites are {3}", plan->pass,
+                           plan->kernel, place.site, numbersOf(chosen->sites));
+    if (place.last > lines)
+      return llvm::formatv("there is no line {0}: the source has {1}", place.last, lines);
+  }
+  return "";
+}
+
+llvm::Expected<std::optional<PlannerReply>> Assistant::plan(const NodeId &node,
+                                                            const ProposalRequest &request,
+                                                            llvm::ArrayRef<Action> choices,
+                                                            Account &account) {
+  PlannerWindow window;
+  window.task = task(node, request, request.action, request.knowledge);
+  window.source = programs.shownText(node);
+  window.children = shown(request.planner.attempts);
+  window.leaders = shown(request.planner.leaders, request.originalUs);
+  llvm::Error looked = programs.withProgram(node, [&](RewriteSession &program) -> llvm::Error {
+    auto sites = program.opportunities(/*assisted=*/true);
+    if (!sites)
+      return sites.takeError();
+    for (const Action &choice : choices) {
+      const PassInfo &info = *passes.lookup(choice.pass)->info;
+      PromptPass &pass = window.passes.emplace_back();
+      pass.name = choice.pass;
+      pass.kernel = choice.kernel;
+      pass.summary = info.summary.str();
+      if (choice.sketch) {
+        pass.schedules = shownSchedules(choice);
+        continue;
+      }
+      for (const Opportunity &site : *sites)
+        if (site.pass->name == choice.pass && site.step.kernel == choice.kernel)
+          pass.sites.push_back({site.step.site, site.line, siteKindName(info.site).str()});
+    }
+    return llvm::Error::success();
+  });
+  if (looked)
+    return std::move(looked);
+  ModelRequest question = plannerRequest(window);
+  question.sample = request.ask > 1 ? std::to_string(request.ask) : "";
+  auto answer = ask(question, plannerSchema(), node, request.action.kernel, account,
+                    [&](const json::Value &value) {
+                      std::string fault = faultOfPlan(value, window);
+                      return fault.empty() ? faultOfSchedule(node, value, choices) : fault;
+                    });
+  if (!answer || !*answer)
+    return answer ? llvm::Expected<std::optional<PlannerReply>>(std::nullopt) : answer.takeError();
+  return llvm::cantFail(readPlannerReply(**answer)); // as the check did
+}
+
+namespace {
+/// Lines to be anchored, and what the planner wants there.
+struct PlannedLines {
+  std::vector<LineSpan> lines;
+  std::vector<std::string> instructions; ///< one for each
+};
+} // namespace
+
+/// The lines of the places that \p plan names; sites are those of its pass and kernel.
+static llvm::Expected<PlannedLines> linesOf(RewriteSession &program, const PlannerReply &plan) {
+  auto sites = program.opportunities(/*assisted=*/true);
+  if (!sites)
+    return sites.takeError();
+  PlannedLines planned;
+  auto add = [&](unsigned first, unsigned last, const PlannedPlace &place) {
+    planned.lines.push_back({first, last});
+    planned.instructions.push_back(place.instruction);
+  };
+  for (const PlannedPlace &place : plan.places) {
+    if (!place.site) {
+      add(place.first, place.last, place);
+      continue;
+    }
+    for (const Opportunity &site : *sites)
+      if (site.pass->name == plan.pass && site.step.kernel == plan.kernel &&
+          site.step.site == place.site && site.pass->site != SiteKind::Kernel &&
+          site.pass->site != SiteKind::Launch && site.pass->site != SiteKind::Parameter)
+        add(site.line, site.endLine, place);
+  }
+  return planned;
+}
+
+/// Places that touch have become one anchor; what was wanted of places that have none is wanted
+/// of the body.
+static std::map<std::string, std::string> instructionsFor(const GroundedSource &source,
+                                                          const PlannedLines &planned,
+                                                          const PlannerReply &plan) {
+  std::map<std::string, std::string> instructions;
+  auto add = [&](const std::string &anchor, const std::string &instruction) {
+    std::string &text = instructions[anchor];
+    text += (text.empty() ? "" : "; ") + instruction;
+  };
+  for (const GroundedAnchor &anchor : source.anchors)
+    for (unsigned span : anchor.spans)
+      add(anchor.id, planned.instructions[span]);
+  if (instructions.empty() && source.anchor("a1"))
+    for (const PlannedPlace &place : plan.places)
+      add("a1", place.instruction);
+  return instructions;
+}
+
+llvm::Expected<bool> Assistant::ground(const NodeId &node, const PlannerReply &plan, Work &work,
+                                       Account &account) {
+  const PassInfo &info = *passes.lookup(plan.pass)->info;
+  bool grounded = true;
+  llvm::Error error = programs.withProgram(node, [&](RewriteSession &program) -> llvm::Error {
+    auto planned = linesOf(program, plan);
+    if (!planned)
+      return planned.takeError();
+    GroundingRequest request;
+    request.kernel = plan.kernel;
+    request.lines = planned->lines;
+    request.allow = info.assisted->allow;
+    auto source = kbopt::ground(program.parsed(), request);
+    if (!source && !request.lines.empty()) {
+      // Lines that cannot be anchored: the whole body can be, as a rule.
+      llvm::consumeError(source.takeError());
+      request.lines.clear();
+      source = kbopt::ground(program.parsed(), request);
+    }
+    if (source) {
+      work.instructions = instructionsFor(*source, *planned, plan);
+      work.source = std::move(*source);
+    } else {
+      grounded = account.end(FailureClass::Constraints,
+                             "no anchors: " + llvm::toString(source.takeError()));
+    }
+    return llvm::Error::success();
+  });
+  if (error)
+    return std::move(error);
+  return grounded;
+}
+
+//===-- Coder, debugger, minimal agent --------------------------------------===//
+
+/// What is wrong with the form of a coder's answer: a name or a number that it was not offered.
+/// What its texts do is for the rules of edits to refuse, and for the evidence to remember.
+static std::string faultOfCode(const json::Value &answer, const GroundedSource &source,
+                               const PassInfo &info) {
+  auto code = readCoderReply(answer);
+  if (!code)
+    return llvm::toString(code.takeError());
+  ReplyOrRefusal made = makeReply(source, info, std::move(*code));
+  if (!made.refusal)
+    made.refusal = checkReply(made.reply, info);
+  return made.refusal && made.refusal->rule <= EditRule::Promise ? made.refusal->text() : "";
+}
+
+/// What stays the same from a proposal through all its repairs.
+static Digest questionOf(const NodeId &node, const ProposalRequest &request) {
+  const Action &action = request.action;
+  return DigestBuilder()
+      .add(node)
+      .add(action.pass)
+      .add(action.kernel)
+      .add(action.site)
+      .add(request.ask)
+      .finish();
+}
+
+llvm::Expected<Proposal> Assistant::take(const json::Value &answer, const Digest &question,
+                                         Work work, Account account) {
+  CoderReply code = llvm::cantFail(readCoderReply(answer)); // as the check did
+  work.reply = code;
+  const PassInfo &info = *passes.lookup(work.action.pass)->info;
+  ReplyOrRefusal made = makeReply(work.source, info, std::move(code));
+  if (!made.refusal)
+    made.refusal = checkReply(made.reply, info);
+  if (made.refusal) {
+    account.end(FailureClass::Constraints, made.refusal->text());
+    return std::move(account.proposal);
+  }
+  auto digest = replies.put(made.reply);
+  if (!digest)
+    return digest.takeError();
+  Step move = work.action.step();
+  move.reply = *digest;
+  for (const TemplateParameter &parameter : made.reply.parameters) {
+    move.parameters[parameter.name] = parameter.defaultValue;
+    account.proposal.ranges.push_back({parameter.name, parameter.values, parameter.defaultValue});
+  }
+  account.proposal.step = std::move(move);
+  account.proposal.reason = made.reply.summary;
+  std::lock_guard<std::mutex> lock(mutex);
+  works.insert_or_assign(question + *digest, std::move(work));
+  return std::move(account.proposal);
+}
+
+/// \p markdown without the section that is headed \p title.
+static std::string withoutSection(llvm::StringRef markdown, llvm::StringRef title) {
+  std::string kept;
+  bool inside = false;
+  while (!markdown.empty()) {
+    llvm::StringRef line = markdown.take_until([](char c) { return c == '\n'; });
+    markdown = markdown.drop_front(std::min(markdown.size(), line.size() + 1));
+    if (line.starts_with("#"))
+      inside = line.ltrim('#').trim() == title;
+    if (!inside)
+      kept += line.str() + "\n";
+  }
+  return kept;
+}
+
+static CoderWindow coderWindowOf(const PassInfo &info, const GroundedSource &source,
+                                 const PlannerReply &plan,
+                                 const std::map<std::string, std::string> &instructions) {
+  CoderWindow window;
+  window.pass = info.name.str();
+  // Whether it pays was the planner's question.
+  window.passPrompt = withoutSection(info.assisted->prompt, "It pays when");
+  window.kernel = source.kernel;
+  window.instruction = plan.instruction;
+  window.promise = promiseName(info.promise).str();
+  for (llvm::StringRef allowance : info.assisted->allow)
+    window.allowances.push_back(allowance.str());
+  for (const ReplyParameter &parameter : info.assisted->parameters)
+    window.parameters.push_back((parameter.name + ": " + parameter.summary + ", one of " +
+                                 llvm::join(parameter.values, ", "))
+                                    .str());
+  window.marked = withoutWorkload(source.marked());
+  for (const GroundedAnchor &anchor : source.anchors) {
+    auto wanted = instructions.find(anchor.id);
+    window.anchors.push_back(
+        {anchor.id, anchor.what, wanted == instructions.end() ? "" : wanted->second});
+  }
+  return window;
+}
+
+/// What is known of the pass of \p action, which need not be the one that was drawn.
+static PromptKnowledge knowledgeOf(const Action &action, const ProposalRequest &request) {
+  if (action.pass == request.action.pass)
+    return request.ofPass;
+  PromptKnowledge knowledge = request.knowledge;
+  llvm::erase_if(knowledge.entries,
+                 [&](const PromptEntry &entry) { return entry.pass != action.pass; });
+  return knowledge;
+}
+
+llvm::Expected<Proposal> Assistant::propose(const NodeId &node, const ProposalRequest &request,
+                                            llvm::ArrayRef<Action> choices) {
+  Account account;
+  Work work;
+  work.action = request.action;
+  PlannerReply planned;
+  planned.pass = request.action.pass;
+  planned.kernel = request.action.kernel;
+  if (!request.minimal) {
+    auto reply = plan(node, request, choices, account);
+    if (!reply)
+      return reply.takeError();
+    if (!*reply)
+      return std::move(account.proposal);
+    planned = std::move(**reply);
+    if (planned.pass == "none") {
+      account.end(FailureClass::Declined, "the planner sees no use: " + planned.why);
+      return std::move(account.proposal);
+    }
+    work.action = *llvm::find_if(choices, [&](const Action &choice) {
+      return choice.pass == planned.pass && choice.kernel == planned.kernel;
+    });
+    if (planned.pass != request.action.pass || planned.kernel != request.action.kernel)
+      account.proposal.chosen = work.action.step();
+    if (work.action.sketch) {
+      account.proposal.step = scheduleStep(planned, work.action);
+      account.proposal.reason = planned.why;
+      return std::move(account.proposal);
+    }
+  }
+  auto grounded = ground(node, planned, work, account);
+  if (!grounded)
+    return grounded.takeError();
+  if (!*grounded)
+    return std::move(account.proposal);
+  const PassInfo &info = *passes.lookup(planned.pass)->info;
+  work.window = coderWindowOf(info, work.source, planned, work.instructions);
+  PromptKnowledge known = knowledgeOf(work.action, request);
+  work.window.task = task(node, request, work.action, wordsFor(known));
+  if (!request.minimal)
+    work.window.task.example = example(known, info);
+  work.window.children = shown(request.coder.attempts);
+  ModelRequest question = request.minimal ? minimalRequest(work.window) : coderRequest(work.window);
+  question.sample = request.ask > 1 ? std::to_string(request.ask) : "";
+  auto answer =
+      ask(question, coderSchema(), node, planned.kernel, account,
+          [&](const json::Value &value) { return faultOfCode(value, work.source, info); });
+  if (!answer)
+    return answer.takeError();
+  if (!*answer)
+    return std::move(account.proposal);
+  return take(**answer, questionOf(node, request), std::move(work), std::move(account));
+}
+
+llvm::Expected<Proposal> Assistant::repair(const NodeId &node, const ProposalRequest &request,
+                                           const Attempt &failed) {
+  Account account;
+  DebuggerWindow window;
+  Work work;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto known = works.find(questionOf(node, request) + failed.step.reply);
+    if (known == works.end()) {
+      account.end(FailureClass::Unavailable, "the reply is not of this run");
+      return std::move(account.proposal);
+    }
+    work = known->second;
+  }
+  window.coder = work.window;
+  window.reply = work.reply;
+  window.verdict = failed.word() + (failed.gate ? ", gate " + toString(failed.gate).str() : "");
+  window.words = failed.reason;
+  window.siblings = shown(request.debugger.attempts);
+  ModelRequest question = debuggerRequest(window);
+  const PassInfo &info = *passes.lookup(work.action.pass)->info;
+  auto answer =
+      ask(question, coderSchema(), node, work.action.kernel, account,
+          [&](const json::Value &value) { return faultOfCode(value, work.source, info); });
+  if (!answer)
+    return answer.takeError();
+  if (!*answer)
+    return std::move(account.proposal);
+  return take(**answer, questionOf(node, request), std::move(work), std::move(account));
+}
+
+//===-- Verifier ----------------------------------------------------------===//
+
+llvm::Expected<Assistant::Verification> Assistant::verify(const NodeId &original,
+                                                          const NodeId &candidate,
+                                                          llvm::ArrayRef<std::string> steps,
+                                                          llvm::StringRef promise) {
+  VerifierWindow window;
+  window.task.file = facts.file;
+  window.task.chip = facts.chip;
+  window.task.facts = facts.facts;
+  window.original = programs.shownText(original);
+  window.candidate = programs.shownText(candidate);
+  window.promise = promise.str();
+  window.steps = steps;
+  auto answer =
+      askStructured(model, verifierRequest(window), llvm::cantFail(json::parse(verifierSchema())));
+  if (!answer) {
+    auto none = noReply(answer.takeError());
+    if (!none)
+      return none.takeError();
+    return Verification{false, "not asked: " + none->reason};
+  }
+  if (!answer->ok())
+    return Verification{
+        false, ("no verdict: " + toString(answer->outcome) + ", " + answer->problem).str()};
+  auto verdict = readVerifierReply(answer->value);
+  if (!verdict)
+    return Verification{false, "no verdict: " + llvm::toString(verdict.takeError())};
+  return Verification{!verdict->accepted, verdict->reason};
+}

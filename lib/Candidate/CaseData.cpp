@@ -1,0 +1,129 @@
+//===- CaseData.cpp -------------------------------------------------------===//
+#include "CaseData.h"
+#include "kb-opt/Support/Error.h"
+#include "llvm/Support/FileOutputBuffer.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+using namespace kbopt;
+
+static std::string joinPath(llvm::StringRef folder, llvm::StringRef name) {
+  llvm::SmallString<128> path(folder);
+  llvm::sys::path::append(path, name);
+  return path.str().str();
+}
+
+RecordSizes kbopt::recordSizes(const kbrt::Plan &plan, const KernelRecords &kernelRecords) {
+  RecordSizes sizes(plan.buffers.size());
+  for (const kbrt::Step &step : plan.steps) {
+    const auto *launch = std::get_if<kbrt::LaunchStep>(&step);
+    auto known = launch ? kernelRecords.find(launch->kernel) : kernelRecords.end();
+    if (known == kernelRecords.end())
+      continue;
+    for (size_t i = 0; i < launch->arguments.size() && i < known->second.size(); ++i)
+      for (const kbrt::PointerWord &word : launch->arguments[i].pointers)
+        sizes[word.target.buffer] = known->second[i];
+  }
+  return sizes;
+}
+
+/// Uploads of the same bytes at the same places of the data.
+static bool uploadsAlike(const kbrt::Plan &a, const kbrt::Plan &b) {
+  auto places = [](const kbrt::Plan &plan) {
+    std::vector<std::pair<uint64_t, uint64_t>> all;
+    for (const kbrt::Step &step : plan.steps)
+      if (const auto *upload = std::get_if<kbrt::UploadStep>(&step))
+        all.push_back({upload->data, upload->to.bytes()});
+    return all;
+  };
+  return places(a) == places(b);
+}
+
+/// The data of the recording in \p folder, mapped; null if nothing is uploaded.
+static llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> mapData(llvm::StringRef folder) {
+  const std::string path = joinPath(folder, kbrt::dataFileName);
+  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (file)
+    return std::move(*file);
+  if (file.getError() == std::errc::no_such_file_or_directory)
+    return nullptr;
+  return llvm::make_error<StoreError>("cannot read '" + path + "': " + file.getError().message());
+}
+
+/// The data of the recording \p from as those of \p folder, too: one file under two names, which
+/// nobody writes to. False where the file system has no such links.
+static bool sharesData(llvm::StringRef from, llvm::StringRef folder) {
+  return !llvm::sys::fs::create_hard_link(joinPath(from, kbrt::dataFileName),
+                                          joinPath(folder, kbrt::dataFileName));
+}
+
+llvm::Error kbopt::writeVariedLike(FileSystem &files, const std::string &recording,
+                                   const std::string &base, const std::string &varied,
+                                   const std::string &folder) {
+  std::string problem;
+  auto original = kbrt::readPlan(base, problem), plan = kbrt::readPlan(recording, problem);
+  if (!original || !plan)
+    return llvm::make_error<StoreError>(problem);
+  std::unique_ptr<llvm::MemoryBuffer> buffers[3];
+  llvm::StringRef data[3];
+  const std::string *folders[] = {&base, &varied, &recording};
+  for (size_t i = 0; i < std::size(folders); ++i) {
+    auto mapped = mapData(*folders[i]);
+    if (!mapped)
+      return mapped.takeError();
+    buffers[i] = std::move(*mapped);
+    data[i] = buffers[i] ? buffers[i]->getBuffer() : "";
+  }
+  // Where a candidate uploads what the original does, its varied data are the original's.
+  if (uploadsAlike(*original, *plan) && data[0] == data[2] && sharesData(varied, folder)) {
+    if (!kbrt::writePlan(*plan, folder, problem))
+      return llvm::make_error<StoreError>(problem);
+    return llvm::Error::success();
+  }
+  auto changed = varyLike(*original, data[0], data[1], *plan, data[2]);
+  if (!changed)
+    return changed.takeError();
+  if (!kbrt::writePlan(*plan, folder, problem))
+    return llvm::make_error<StoreError>(problem);
+  return files.write(joinPath(folder, kbrt::dataFileName), *changed);
+}
+
+static llvm::Error cannotWrite(const std::string &path, llvm::Error why) {
+  return llvm::make_error<StoreError>("cannot write '" + path +
+                                          "': " + llvm::toString(std::move(why)),
+                                      "free some space, or name another folder with TMPDIR");
+}
+
+llvm::Error kbopt::writeVaried(const std::string &recording, const CaseRecipe &recipe,
+                               unsigned lessenings, const KernelRecords &records,
+                               const std::string &folder) {
+  std::string problem;
+  auto plan = kbrt::readPlan(recording, problem);
+  if (!plan)
+    return llvm::make_error<StoreError>(problem);
+  auto mapped = mapData(recording);
+  if (!mapped)
+    return mapped.takeError();
+  const llvm::StringRef data = *mapped ? (*mapped)->getBuffer() : "";
+  if (!kbrt::writePlan(*plan, folder, problem))
+    return llvm::make_error<StoreError>(problem);
+  // The values are made where they stay: a program may upload gigabytes.
+  const std::string path = joinPath(folder, kbrt::dataFileName);
+  auto out = llvm::FileOutputBuffer::create(path, data.size());
+  if (!out)
+    return cannotWrite(path, out.takeError());
+  const llvm::MutableArrayRef<uint8_t> bytes((*out)->getBufferStart(), data.size());
+  auto uploads =
+      keepsRecorded(*recipe.distribution)
+          ? varyRecorded(*plan, data, bytes, recipe.seed, *recipe.distribution, recipe.upload,
+                         recordSizes(*plan, records))
+          : varyInputs(*plan, data, bytes, recipe.seed, *recipe.distribution, lessenings);
+  if (!uploads)
+    return uploads.takeError();
+  if (!uploads->uploadsVaried && *mapped && sharesData(recording, folder))
+    return llvm::Error::success();
+  if (llvm::Error error = (*out)->commit())
+    return cannotWrite(path, std::move(error));
+  return llvm::Error::success();
+}

@@ -1,0 +1,30 @@
+//===- CaseData.h - Plans with other inputs ---------------------*- C++ -*-===//
+//
+// Owns the writing of a recording's plan with other data than were recorded.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_LIB_CANDIDATE_CASEDATA_H
+#define KBOPT_LIB_CANDIDATE_CASEDATA_H
+
+#include "kb-opt/Candidate/CaseRecipes.h"
+#include "kb-opt/Candidate/KernelParameters.h"
+#include "kb-opt/Support/FileSystem.h"
+
+namespace kbopt {
+
+/// Bytes of the records in each buffer of \p plan, as far as \p kernelRecords tell.
+RecordSizes recordSizes(const kbrt::Plan &plan, const KernelRecords &kernelRecords);
+
+/// Writes the plan of \p recording with the inputs of \p recipe, lessened so often, to \p folder.
+llvm::Error writeVaried(const std::string &recording, const CaseRecipe &recipe, unsigned lessenings,
+                        const KernelRecords &records, const std::string &folder);
+
+/// Writes the plan of \p recording, a candidate's, to \p folder with what the original, recorded in
+/// \p base, uploads in \p varied.
+llvm::Error writeVariedLike(FileSystem &files, const std::string &recording,
+                            const std::string &base, const std::string &varied,
+                            const std::string &folder);
+
+} // namespace kbopt
+
+#endif // KBOPT_LIB_CANDIDATE_CASEDATA_H

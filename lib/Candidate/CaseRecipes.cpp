@@ -1,0 +1,214 @@
+//===- CaseRecipes.cpp ----------------------------------------------------===//
+#include "kb-opt/Candidate/CaseRecipes.h"
+#include "llvm/ADT/bit.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace kbopt;
+
+/// EVALUATION.md, G7.
+static constexpr uint64_t variedSeeds = 5;
+
+static std::string sizeText(const SizeMap &sizes) {
+  std::string text;
+  for (const auto &[name, value] : sizes)
+    text += (text.empty() ? "" : " ") + std::string(name) + "=" + std::to_string(value);
+  return text;
+}
+
+CaseRecipes::CaseRecipes(Workload given, Signature called)
+    : workload(std::move(given)), signature(std::move(called)) {
+  const Workload &w = workload;
+  CaseRecipe recorded;
+  recorded.test.name = "recorded";
+  recorded.test.recorded = true;
+  recorded.sizes = w.sizes;
+  recipes.push_back(recorded);
+  auto addSizes = [&](const std::vector<SizeMap> &all, bool unseen) {
+    for (const SizeMap &sizes : all) {
+      CaseRecipe recipe;
+      recipe.sizes = sizes;
+      recipe.seed = recipes.size();
+      recipe.test.name = sizeText(sizes) + " seed=" + std::to_string(recipe.seed);
+      recipe.test.unseen = unseen;
+      recipes.push_back(recipe);
+    }
+  };
+  addSizes(w.testSizes, false);
+  for (uint64_t seed = 1; seed <= variedSeeds; ++seed)
+    for (InputDistribution distribution : allInputDistributions) {
+      // Every distribution once, and every seed.
+      if (seed > 1 && distribution != InputDistribution::Normal)
+        continue;
+      CaseRecipe recipe = recorded;
+      recipe.test.recorded = false;
+      recipe.test.variesRecorded = true;
+      recipe.test.mostLessenings = mostLessenings(distribution);
+      recipe.test.hasExactSums = distribution == InputDistribution::WholeNumbers;
+      recipe.seed = seed;
+      recipe.distribution = distribution;
+      recipe.test.name = "seed=" + std::to_string(seed) + " " + toString(distribution).str();
+      recipes.push_back(recipe);
+    }
+  addSizes(w.unseenSizes, true);
+  addLayouts();
+  addIntegers();
+  addCalls();
+  numberRuns();
+}
+
+CaseRecipe CaseRecipes::derived(llvm::StringRef name) const {
+  CaseRecipe recipe = recipes.front();
+  recipe.test.name = name.str();
+  recipe.test.recorded = false;
+  return recipe;
+}
+
+/// Integers and records are not any numbers: the original is asked first whether it stands others.
+void CaseRecipes::addIntegers() {
+  constexpr unsigned mostUploads = 6;
+  auto add = [&](llvm::StringRef name, InputDistribution distribution,
+                 std::optional<unsigned> upload) {
+    CaseRecipe recipe = derived(name);
+    recipe.test.asksMore = recipe.test.variesRecorded = true;
+    recipe.distribution = distribution;
+    recipe.upload = upload;
+    recipe.seed = 1;
+    recipes.push_back(recipe);
+  };
+  for (InputDistribution distribution : recordedDistributions)
+    add(("integers " + toString(distribution)).str(), distribution, std::nullopt);
+  // One by one: indices among them, which a program stands in another order or not at all, keep the
+  // rest from it.
+  for (InputDistribution distribution :
+       {InputDistribution::Shuffled, InputDistribution::AnyBits, InputDistribution::AnyIndex})
+    for (unsigned upload = 0; upload < mostUploads; ++upload)
+      add(llvm::formatv("upload {0} {1}", upload + 1, toString(distribution)).str(), distribution,
+          upload);
+}
+
+static int64_t primeBelow(int64_t limit) {
+  auto isPrime = [](int64_t n) {
+    for (int64_t d = 2; d * d <= n; ++d)
+      if (n % d == 0)
+        return false;
+    return n > 1;
+  };
+  while (limit > 2 && !isPrime(limit))
+    --limit;
+  return std::max<int64_t>(1, limit);
+}
+
+/// The next size at which tiles of a power of two have no tail: the largest power that is no more
+/// than \p size, and no more than 128.
+static int64_t wholeTiles(int64_t size) {
+  constexpr uint64_t mostTile = 128;
+  if (size <= 0)
+    return size;
+  const uint64_t tile = std::min(mostTile, llvm::bit_floor(static_cast<uint64_t>(size)));
+  return static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(size), tile));
+}
+
+void CaseRecipes::addCalls() {
+  if (workload.kind == WorkloadKind::Program)
+    return;
+  const SizeMap base = workload.sizes;
+  auto add = [&](CaseRecipe recipe, bool asksMore) {
+    recipe.test.asksMore = asksMore;
+    if (auto text = generateMain(workload, signature, "k.cu", recipe.driverRun()))
+      recipes.push_back(std::move(recipe));
+    else
+      llvm::consumeError(text.takeError()); // the workload has nothing of that size
+  };
+  CaseRecipe again = derived("called three times");
+  again.calls = {{base, 11}, {base, 12}, {base, 13}};
+  add(again, false);
+  if (hasOtherScalars(workload)) {
+    CaseRecipe scalars = derived("other scalars");
+    scalars.calls = {{base, 14, true}};
+    add(scalars, true);
+  }
+  if (takesStream(workload, signature)) {
+    CaseRecipe stream = derived("a stream of its own");
+    stream.ownStream = true;
+    add(stream, false);
+  }
+  if (base.empty())
+    return;
+  SizeMap more = base, prime = base, twice = base, whole = base;
+  for (auto &[name, value] : more)
+    ++value;
+  for (auto &[name, value] : twice)
+    value *= 2;
+  for (auto &[name, value] : whole)
+    value = wholeTiles(value);
+  int64_t limit = std::numeric_limits<int64_t>::max();
+  for (auto &[name, value] : prime) // different ones, as far as there are any
+    limit = value = primeBelow(std::min(value * 3 / 4, limit - 1));
+  auto addSizes = [&](const SizeMap &sizes, BufferLayout layout = BufferLayout::Separate) {
+    CaseRecipe recipe =
+        derived(sizeText(sizes) + (layout == BufferLayout::Misaligned ? " misaligned" : ""));
+    recipe.sizes = sizes;
+    recipe.seed = 20 + recipes.size();
+    recipe.layout = layout;
+    if (!llvm::any_of(recipes,
+                      [&](const CaseRecipe &other) { return other.test.name == recipe.test.name; }))
+      add(recipe, true);
+  };
+  addSizes(prime);
+  addSizes(more);
+  addSizes(more, BufferLayout::Misaligned);
+  if (whole != base) // else the recorded case has no part of a tile
+    addSizes(whole);
+  constexpr size_t mostDoubled = 2, mostZeros = 3;
+  if (base.size() <= mostDoubled)
+    addSizes(twice);
+  for (const auto &[name, value] : base)
+    if (SizeMap none = base; recipes.size() && none.size() <= mostZeros) {
+      none[name] = 0;
+      addSizes(none);
+    }
+  CaseRecipe growing = derived("called with other sizes");
+  growing.calls = {{prime, 15}, {more, 16}, {prime, 17}, {base, 18}};
+  add(growing, true);
+}
+
+void CaseRecipes::numberRuns() {
+  if (workload.kind == WorkloadKind::Program)
+    return;
+  size_t count = 0;
+  for (CaseRecipe &recipe : recipes) {
+    if (recipe.distribution)
+      continue;
+    if (auto text = generateMain(workload, signature, "k.cu", recipe.driverRun()))
+      recipe.run = count++;
+    else
+      llvm::consumeError(text.takeError()); // whoever asks for the case is told
+  }
+}
+
+/// Where the workload stands for a caller, that caller may hand over any pointers.
+/// A whole program's own host code has chosen them.
+void CaseRecipes::addLayouts() {
+  if (workload.kind == WorkloadKind::Program)
+    return;
+  auto add = [&](llvm::StringRef name, BufferLayout layout, Assumption broken) {
+    CaseRecipe recipe = derived(name);
+    recipe.test.breaks = broken;
+    recipe.layout = layout;
+    recipes.push_back(recipe);
+  };
+  add("misaligned buffers", BufferLayout::Misaligned, Assumption::Aligned);
+  auto pairs = overlappingBuffers(workload, signature, workload.sizes);
+  if (!pairs)
+    llvm::consumeError(pairs.takeError()); // the recorded case says it, with its place
+  else if (!pairs->empty())
+    add("results in the place of inputs", BufferLayout::Overlapping, Assumption::NoAlias);
+}
+
+const CaseRecipe *CaseRecipes::find(llvm::StringRef name) const {
+  for (const CaseRecipe &recipe : recipes)
+    if (recipe.test.name == name)
+      return &recipe;
+  return nullptr;
+}

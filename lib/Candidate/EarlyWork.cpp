@@ -1,0 +1,69 @@
+//===- EarlyWork.cpp ------------------------------------------------------===//
+#include "EarlyWork.h"
+#include "kb-opt/Rewrite/RewritePass.h"
+#include "kb-opt/Source/DeviceText.h"
+#include "kb-opt/Support/Interrupt.h"
+#include "kb-opt/Support/Parallel.h"
+
+using namespace kbopt;
+
+void EarlyWork::record() {
+  recording = std::async(std::launch::async, [this] {
+    if (auto folder = setup.cases.original(setup.cases.recorded()); !folder)
+      llvm::consumeError(folder.takeError());
+  });
+}
+
+void EarlyWork::propose() {
+  proposals = std::async(std::launch::async, [this] {
+    TimedPart timed(&setup.tools.timings, "screening", "proposals while the program is recorded");
+    std::vector<ProgramArtefacts> made = candidates();
+    parallelFor(made.size(), made.size(), [&](size_t i) {
+      if (auto code = setup.judge.code(made[i]); !code)
+        llvm::consumeError(code.takeError());
+    });
+  });
+}
+
+/// The program that \p step makes of \p program; nothing where it makes none.
+static std::optional<ProgramArtefacts> derive(RewriteSession &program, const Step &step,
+                                              const ProgramArtefacts &original) {
+  StepResult result;
+  auto derived = program.derive(step, result);
+  if (!derived) {
+    llvm::consumeError(derived.takeError());
+    return std::nullopt;
+  }
+  if (!*derived)
+    return std::nullopt;
+  ProgramArtefacts made = original;
+  made.text = (*derived)->text().str();
+  made.bitcodePath = "";
+  made.slice = [slice = deviceSlice((*derived)->parsed())] { return slice; };
+  return made;
+}
+
+std::vector<ProgramArtefacts> EarlyWork::candidates() {
+  constexpr size_t mostOfKernel = 4, mostInAll = 8;
+  std::vector<ProgramArtefacts> candidates;
+  auto look = [&](RewriteSession &program) -> llvm::Error {
+    auto found = program.opportunities();
+    if (!found)
+      return found.takeError();
+    std::map<std::string, size_t> tried; ///< by kernel
+    for (const Opportunity &site : *found)
+      for (const std::string &choice : site.choices) {
+        if (!site.applies || !site.step.parameters.empty() || candidates.size() == mostInAll ||
+            tried[site.step.kernel] == mostOfKernel || interrupted())
+          break;
+        ++tried[site.step.kernel];
+        Step step = site.step;
+        step.parameters[choiceOption.str()] = choice;
+        if (auto made = derive(program, step, setup.original))
+          candidates.push_back(std::move(*made));
+      }
+    return llvm::Error::success();
+  };
+  llvm::consumeError(nodes.withSession(nodes.root(), look));
+  return candidates;
+}

@@ -1,0 +1,48 @@
+//===- NodeViews.cpp ------------------------------------------------------===//
+#include "NodeViews.h"
+#include "kb-opt/Eval/PtxText.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace kbopt;
+
+std::string NodeViews::shownText(const NodeId &id) {
+  return withoutWorkload(nodes.program(id).text);
+}
+
+/// A line for each figure that is known.
+static std::string describe(const KernelResources &kernel) {
+  std::string text;
+  auto line = [&](llvm::StringRef what, const std::optional<unsigned> &value) {
+    if (value)
+      text += llvm::formatv("{0}: {1}\n", what, *value);
+  };
+  line("registers", kernel.registers);
+  line("static shared bytes", kernel.sharedBytes);
+  line("bytes of spilled stores", kernel.spillStoreBytes);
+  line("bytes of spilled loads", kernel.spillLoadBytes);
+  return text;
+}
+
+std::string NodeViews::generatedCode(const NodeId &id, llvm::StringRef kernel) {
+  std::string text;
+  auto find = [&]() -> llvm::Error {
+    auto program = nodes.artefacts(id);
+    if (!program)
+      return program.takeError();
+    auto code = setup.judge.code(*program);
+    if (!code)
+      return code.takeError();
+    auto names = nodes.instances(id, kernel);
+    if (!names)
+      return names.takeError();
+    for (const std::string &name : *names) {
+      if (auto found = code->kernels.find(name); found != code->kernels.end())
+        text += describe(found->second);
+      text += kernelPtx(code->ptx, name) + "\n";
+    }
+    return llvm::Error::success();
+  };
+  if (llvm::Error error = find())
+    return "It does not compile: " + llvm::toString(std::move(error));
+  return text.empty() ? "The kernel is not compiled: nothing launches it." : text;
+}

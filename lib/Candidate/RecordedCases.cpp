@@ -1,0 +1,446 @@
+//===- RecordedCases.cpp --------------------------------------------------===//
+#include "kb-opt/Candidate/RecordedCases.h"
+#include "CaseData.h"
+#include "kb-opt/Candidate/CaseSpace.h"
+#include "kb-opt/Plan/KeptRecording.h"
+#include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/FreeSpace.h"
+#include "kb-opt/Support/Parallel.h"
+#include "kbrt/QuietEnding.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+
+using namespace kbopt;
+
+static std::string joinPath(llvm::StringRef folder, llvm::StringRef name) {
+  llvm::SmallString<128> path(folder);
+  llvm::sys::path::append(path, name);
+  return path.str().str();
+}
+
+RecordedCases::RecordedCases(const CandidateTools &tools, Device &device, ProgramArtefacts original,
+                             Workload workload, Signature signature, std::string folder)
+    : tools(tools), device(device), emitter(tools.runner, tools.limits), first(std::move(original)),
+      workload(std::move(workload)), signature(std::move(signature)), root(std::move(folder)),
+      recipes(this->workload, this->signature) {}
+
+std::vector<TestCase> RecordedCases::cases() {
+  std::vector<TestCase> all;
+  for (const CaseRecipe &recipe : recipes.all())
+    all.push_back(recipe.test);
+  return all;
+}
+
+void RecordedCases::setHostDigest(llvm::StringRef text, Digest host) {
+  std::lock_guard<std::mutex> lock(mutex);
+  hosts[digestOf(text)] = std::move(host);
+}
+
+bool RecordedCases::sharesHost(const ProgramArtefacts &program) const {
+  std::lock_guard<std::mutex> lock(mutex);
+  auto mine = hosts.find(digestOf(program.text)), its = hosts.find(digestOf(first.text));
+  return program.text == first.text ||
+         (mine != hosts.end() && its != hosts.end() && mine->second == its->second);
+}
+
+llvm::Expected<std::string>
+RecordedCases::once(const std::string &key,
+                    llvm::function_ref<llvm::Error(const std::string &folder)> body) {
+  auto folder = done.get(key, [&]() -> llvm::Expected<std::string> {
+    std::string folder = joinPath(root, digestOf(key));
+    if (llvm::Error error = tools.files.createDirectories(folder))
+      return std::move(error);
+    if (llvm::Error error = body(folder))
+      return std::move(error);
+    return folder;
+  });
+  if (!folder)
+    return folder.takeError();
+  return *folder;
+}
+
+llvm::Expected<std::string> RecordedCases::executable(const ProgramArtefacts &program,
+                                                      const CaseRecipe &recipe) {
+  auto library = findRecordLibrary();
+  if (!library)
+    return library.takeError();
+  bool whole = workload.kind == WorkloadKind::Program;
+  std::string key =
+      "host " + digestOf(program.text) + (whole || recipe.run ? "" : " " + recipe.test.name);
+  auto folder = once(key, [&](const std::string &folder) -> llvm::Error {
+    std::string text = program.text;
+    CompileCommand command = tools.input.command;
+    if (!whole) {
+      std::string copy = joinPath(folder, llvm::sys::path::filename(program.sourcePath));
+      if (llvm::Error error = tools.files.write(copy, text))
+        return error;
+      // One program for all cases: compiling takes longer than running.
+      std::vector<DriverRun> runs;
+      for (const CaseRecipe &each : recipes.all())
+        if (each.run)
+          runs.push_back(each.driverRun());
+      if (!recipe.run)
+        runs = {recipe.driverRun()};
+      auto main = generateMain(workload, signature, copy, runs);
+      if (!main)
+        return main.takeError();
+      text = std::move(*main);
+      // What the copy includes lies beside the original.
+      if (llvm::StringRef(program.text).contains("#include \""))
+        command.hostFlags.insert(
+            command.hostFlags.end(),
+            {"-iquote", llvm::sys::path::parent_path(program.sourcePath).str()});
+    }
+    return emitter.linkHostProgram(command, text, {}, *library, joinPath(folder, "program"));
+  });
+  if (!folder)
+    return folder.takeError();
+  return joinPath(*folder, "program");
+}
+
+void RecordedCases::recordOnGpu(DeviceCompiler &compiler, unsigned index, std::string gpu) {
+  machine = std::move(gpu);
+  gpuCompiler = &compiler;
+  gpuIndex = index;
+}
+
+llvm::Expected<std::string> RecordedCases::imageFor(const ProgramArtefacts &program) {
+  if (!gpuCompiler) {
+    auto image = device.build(program, RunMode::Plain);
+    if (!image)
+      return image.takeError();
+    return image->path;
+  }
+  auto code = gpuCompiler->compileFor(program);
+  if (!code)
+    return code.takeError();
+  if (code->cubinPath.empty())
+    return llvm::make_error<ToolError>("recording on a GPU needs machine code, which nvcc makes",
+                                       std::vector<std::string>{"nvcc"}, -1, "",
+                                       "set CUDA_PATH to a CUDA toolkit");
+  return code->cubinPath;
+}
+
+RecordRequest RecordedCases::request(const CaseRecipe &recipe, std::string executable,
+                                     std::string image, std::string folder) const {
+  RecordRequest request;
+  request.name = tools.input.command.shownFile;
+  request.executable = std::move(executable);
+  request.image = std::move(image);
+  request.arguments = workload.arguments;
+  if (recipe.run)
+    request.arguments = {std::to_string(*recipe.run)};
+  request.standardInput = workload.standardInput;
+  request.environment = workload.environment;
+  std::string sourceFolder = llvm::sys::path::parent_path(tools.input.command.file).str();
+  request.workingDirectory =
+      workload.workingDirectory.empty() ? sourceFolder : workload.workingDirectory;
+  request.folder = std::move(folder);
+  if (workload.limitSeconds > 0)
+    request.limits.wallSeconds = workload.limitSeconds;
+  request.limits.launches = workload.limitLaunches;
+  request.deviceIndex = gpuIndex;
+  request.kernelTypes = kernelTypes;
+  if (gpuCompiler) // real sizes; the GPU's memory is a limit, too
+    request.limits.deviceBytes = request.limits.fileBytes = uint64_t{40} << 30;
+  if (workload.limitGibibytes > 0)
+    request.limits.hostBytes = request.limits.deviceBytes = request.limits.fileBytes =
+        static_cast<uint64_t>(workload.limitGibibytes * (uint64_t{1} << 30));
+  // A program may take no longer than the search with it, which needs time to say so.
+  constexpr double programShare = 0.8;
+  if (tools.budgetSeconds > 0)
+    request.limits.wallSeconds =
+        std::min(std::max(programShare * tools.budgetSeconds, 1.0), request.limits.wallSeconds);
+  constexpr double askedSeconds = 30;
+  if (recipe.test.asksMore)
+    request.limits.wallSeconds = std::min(request.limits.wallSeconds, askedSeconds);
+  if (tools.sandbox) // no recording is in sight
+    request.sandbox = Sandbox{
+        .readable = {sourceFolder, request.workingDirectory}, .writable = {}, .hidden = {root}};
+  return request;
+}
+
+/// What the generated driver says of a recording's host side, beside its plan.
+llvm::Error RecordedCases::writeHostResults(const Recording &recording) const {
+  if (workload.kind == WorkloadKind::Program)
+    return llvm::Error::success();
+  std::string lines;
+  llvm::SmallVector<llvm::StringRef> all;
+  llvm::StringRef(recording.out).split(all, '\n');
+  for (llvm::StringRef line : all)
+    if (line.starts_with(hostResultWord))
+      lines += line.str() + "\n";
+  return tools.files.write(joinPath(recording.folder, hostResultsFileName), lines);
+}
+
+llvm::Expected<std::string> RecordedCases::record(const CaseRecipe &recipe) {
+  return once("record " + recipe.test.name, [&](const std::string &folder) -> llvm::Error {
+    // Neither compile needs the other.
+    std::optional<llvm::Expected<std::string>> image, program;
+    parallelFor(tools.jobs == 1 ? 1 : 2, 2, [&](size_t which) {
+      if (which == 0)
+        image.emplace(imageFor(first));
+      else
+        program.emplace(executable(first, recipe));
+    });
+    if (!*program && !*image)
+      llvm::consumeError(program->takeError());
+    if (!*image)
+      return image->takeError();
+    if (!*program)
+      return program->takeError();
+    auto recording = recordOrReuse(tools.runner, request(recipe, **program, **image, folder),
+                                   tools.recordings, tools.digests, machine);
+    if (!recording)
+      return recording.takeError();
+    if (recipe.test.name == recipes.recorded().test.name)
+      output = recording->out;
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      recordSeconds[recipe.test.name] = recording->wallSeconds;
+    }
+    if (llvm::Error error = recording->asError())
+      return error;
+    return writeHostResults(*recording);
+  });
+}
+
+llvm::Expected<bool> RecordedCases::changesWords(const CaseRecipe &recipe,
+                                                 const std::string &recording) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!words) {
+    std::string problem;
+    auto plan = kbrt::readPlan(recording, problem);
+    if (!plan)
+      return llvm::make_error<StoreError>(problem);
+    words = uploadWords(*plan, recordSizes(*plan, kernelRecords));
+  }
+  const bool takesRecords = *recipe.distribution == InputDistribution::Shuffled ||
+                            *recipe.distribution == InputDistribution::FewOfThem;
+  for (auto [number, kind] : llvm::enumerate(*words))
+    if ((!recipe.upload || *recipe.upload == number) &&
+        (kind == UploadWords::Integers || (kind == UploadWords::Records && takesRecords)))
+      return true;
+  return false;
+}
+
+llvm::Error RecordedCases::checkSpaceOnce(const std::string &folder) {
+  auto enough = hasSpace.get(0, [&]() -> llvm::Expected<bool> {
+    std::string problem;
+    auto plan = kbrt::readPlan(folder, problem);
+    if (!plan)
+      return llvm::make_error<StoreError>(problem);
+    // Where the session's folder lies.
+    const llvm::StringRef place = llvm::sys::path::parent_path(llvm::sys::path::parent_path(root));
+    const CaseSpace needed = spaceForCases(*plan, folder);
+    constexpr uint64_t muchBytes = uint64_t(1) << 30;
+    if (needed.diskBytes + needed.memoryBytes >= muchBytes)
+      tools.progress.line("the test cases take " + describe(needed, place));
+    if (llvm::Error error = checkSpace(needed, spaceLeft(folder), place, liesInMemory(folder),
+                                       tools.input.command.shownFile))
+      return std::move(error);
+    return true;
+  });
+  return enough ? llvm::Error::success() : enough.takeError();
+}
+
+llvm::Expected<std::string> RecordedCases::varied(const CaseRecipe &recipe) {
+  auto base = record(recipes.recorded());
+  if (!base)
+    return base.takeError();
+  if (llvm::Error error = checkSpaceOnce(*base))
+    return std::move(error);
+  if (keepsRecorded(*recipe.distribution)) {
+    llvm::Expected<bool> changes = changesWords(recipe, *base);
+    if (!changes)
+      return changes.takeError();
+    if (!*changes)
+      return base; // and nothing is written again
+  }
+  return once(llvm::formatv("vary {0} {1}", recipe.test.name, lessenings(recipe)),
+              [&](const std::string &folder) -> llvm::Error {
+                return writeVaried(*base, recipe, lessenings(recipe), kernelRecords, folder);
+              });
+}
+
+void RecordedCases::lessen(const TestCase &test) {
+  std::lock_guard<std::mutex> lock(mutex);
+  ++lessened[test.name];
+}
+
+unsigned RecordedCases::lessenings(const CaseRecipe &recipe) const {
+  std::lock_guard<std::mutex> lock(mutex);
+  auto found = lessened.find(recipe.test.name);
+  return found == lessened.end() ? 0 : found->second;
+}
+
+TestCase RecordedCases::recorded() {
+  std::vector<TestCase> all = cases();
+  return *llvm::find_if(all, [](const TestCase &test) { return test.recorded; });
+}
+
+llvm::Expected<std::string> RecordedCases::original(const TestCase &test) {
+  const CaseRecipe *recipe = recipes.find(test.name);
+  if (!recipe)
+    return llvm::make_error<UsageError>("no case '" + test.name + "'");
+  return recipe->distribution ? varied(*recipe) : record(*recipe);
+}
+
+/// Of the recording of a fed host that may be ended when it is quiet.
+static std::string quietKey(const ProgramArtefacts &program, llvm::StringRef test) {
+  return ("fed " + digestOf(program.text) + " " + test + " quiet").str();
+}
+
+/// Of one that runs to its end.
+static std::string wholeKey(const ProgramArtefacts &program, llvm::StringRef test) {
+  return ("fed " + digestOf(program.text) + " " + test).str();
+}
+
+llvm::Expected<std::string> RecordedCases::feed(const ProgramArtefacts &program,
+                                                const CaseRecipe &recordedAs,
+                                                const std::string &base, double quietSeconds,
+                                                bool isElsewhere) {
+  const std::string key = quietSeconds > 0 ? quietKey(program, recordedAs.test.name)
+                          : isElsewhere
+                              ? "elsewhere " + digestOf(program.text) + " " + recordedAs.test.name
+                              : wholeKey(program, recordedAs.test.name);
+  return once(key, [&](const std::string &folder) -> llvm::Error {
+    auto host = executable(program, recordedAs);
+    if (!host)
+      return host.takeError();
+    auto image = imageFor(program);
+    if (!image)
+      return image.takeError();
+    RecordRequest fedRequest = request(recordedAs, *host, *image, folder);
+    fedRequest.quietSeconds = quietSeconds;
+    fedRequest.isElsewhere = isElsewhere;
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      if (auto known = endless.find(digestOf(program.text)); known != endless.end())
+        return known->second.asError();
+      // It runs no kernels.
+      constexpr double leastSeconds = 20, timesOriginal = 10;
+      fedRequest.limits.wallSeconds =
+          std::min(fedRequest.limits.wallSeconds,
+                   std::max(leastSeconds, timesOriginal * recordSeconds[recordedAs.test.name]));
+    }
+    auto recording = recordOracleFed(tools.runner, fedRequest, base);
+    if (!recording)
+      return recording.takeError();
+    if (recording->status == RecordStatus::TimedOut) {
+      Recording end;
+      end.status = recording->status;
+      end.message = "the candidate's host does not come to its end; " + recording->message;
+      std::lock_guard<std::mutex> lock(mutex);
+      endless.emplace(digestOf(program.text), end);
+      return end.asError();
+    }
+    if (recording->status == RecordStatus::Unsupported ||
+        recording->status == RecordStatus::Mismatch) {
+      // The recorder names the program behind the original's file.
+      auto [program, what] = llvm::StringRef(recording->message).split("': ");
+      return llvm::make_error<CannotFollow>(
+          ("the candidate's host cannot be followed: " + (what.empty() ? program : what)).str(),
+          recording->note);
+    }
+    if (llvm::Error error = recording->asError())
+      return error;
+    return writeHostResults(*recording);
+  });
+}
+
+llvm::Expected<std::string> RecordedCases::candidate(const ProgramArtefacts &program,
+                                                     const TestCase &test) {
+  auto oracle = original(test);
+  if (!oracle || sharesHost(program))
+    return oracle;
+  const CaseRecipe &recipe = *recipes.find(test.name);
+  const CaseRecipe &recordedAs = recipe.distribution ? recipes.recorded() : recipe;
+  auto base = original(recordedAs.test);
+  if (!base)
+    return base;
+  // The host side differs: its plan comes from a run that is fed the oracle's bytes.
+  // What a program does with its results, such as computing them again, is left to the final check.
+  constexpr double quiet = 0.5;
+  const std::string &name = recordedAs.test.name;
+  const bool mayBeQuiet =
+      workload.kind == WorkloadKind::Program &&
+      (program.exactly ? done.has(quietKey(program, name)) : !done.has(wholeKey(program, name)));
+  auto fed = feed(program, recordedAs, *base, mayBeQuiet ? quiet : 0);
+  if (fed && mayBeQuiet && program.exactly) {
+    std::string problem;
+    auto plan = kbrt::readPlan(*fed, problem);
+    if (!plan || plan->outcome.message == kbrt::quietEnding)
+      fed = feed(program, recordedAs, *base, 0);
+  }
+  if (!fed || !recipe.distribution)
+    return fed;
+  return once(llvm::formatv("varied {0} {1} {2}", *fed, test.name, lessenings(recipe)),
+              [&](const std::string &folder) {
+                return writeVariedLike(tools.files, *fed, *base, *oracle, folder);
+              });
+}
+
+llvm::Expected<std::string> RecordedCases::candidateElsewhere(const ProgramArtefacts &program,
+                                                              const TestCase &recorded) {
+  auto oracle = original(recorded);
+  if (!oracle || sharesHost(program))
+    return oracle;
+  return feed(program, *recipes.find(recorded.name), *oracle, /*quietSeconds=*/0,
+              /*isElsewhere=*/true);
+}
+
+std::optional<llvm::Expected<CaseSource::WholeRun>>
+RecordedCases::wholeProgram(const ProgramArtefacts &program, llvm::StringRef otherImage,
+                            Rounding rounding) {
+  if (workload.kind != WorkloadKind::Program)
+    return std::nullopt;
+  auto run = [&]() -> llvm::Expected<WholeRun> {
+    const CaseRecipe &recipe = recipes.recorded();
+    auto host = executable(sharesHost(program) ? first : program, recipe);
+    if (!host)
+      return host.takeError();
+    auto image =
+        otherImage.empty() ? imageFor(program) : llvm::Expected<std::string>(otherImage.str());
+    if (!image)
+      return image.takeError();
+    std::string folder =
+        joinPath(root, "whole" + std::to_string(wholeRuns++)); // several may run at once
+    if (llvm::Error error = tools.files.createDirectories(folder))
+      return std::move(error);
+    RecordRequest whole = request(recipe, *host, *image, folder);
+    whole.rounding = toString(rounding).str();
+    auto ended = executeProgram(tools.runner, whole);
+    if (!ended)
+      return ended.takeError();
+    if (ended->status == RecordStatus::NoDevice) // says nothing about the program
+      return ended->asError();
+    return WholeRun{ended->exitStatus, ended->out, ended->written};
+  };
+  return run();
+}
+
+double RecordedCases::wholeSeconds() {
+  std::lock_guard<std::mutex> lock(mutex);
+  auto own = recordSeconds.find(recipes.recorded().test.name);
+  return own == recordSeconds.end() ? 0 : own->second;
+}
+
+std::optional<TestCase> RecordedCases::reseeded(const TestCase &test) {
+  const CaseRecipe *recipe = recipes.find(test.name);
+  // Of the varied cases, any with the same plan and another seed will do.
+  for (const CaseRecipe &other : recipes.all())
+    if (recipe && other.distribution && !other.test.asksMore && !recipe->test.unseen &&
+        other.sizes == recipe->sizes && other.test.name != recipe->test.name)
+      return other.test;
+  return std::nullopt;
+}
+
+Tolerance RecordedCases::tolerance(const TestCase &, unsigned) {
+  Tolerance tolerance;
+  if (workload.tolerance) {
+    tolerance.absolute = workload.tolerance->absolute;
+    tolerance.relative = workload.tolerance->relative;
+  }
+  return tolerance;
+}

@@ -1,0 +1,69 @@
+//===- CaseRecipesTest.cpp - The ways a workload is exercised -------------===//
+#include "kb-opt/Candidate/CaseRecipes.h"
+
+using namespace kbopt;
+
+namespace {
+
+constexpr const char yaml[] = R"yaml(kernel: scale
+sizes: {n: 1000}
+parameters:
+  - {name: x, type: f32, shape: n, role: in}
+  - {name: out, type: f32, shape: n, role: out}
+  - {name: n, value: n}
+grid: ceildiv(n, 128)
+block: 128
+)yaml";
+
+CaseRecipes recipesOfKernel() {
+  return CaseRecipes(llvm::cantFail(parseWorkload(yaml, "w.yaml")),
+                     {"scale",
+                      true,
+                      "void",
+                      {{"x", "const float *"}, {"out", "float *"}, {"n", "int"}},
+                      "k.cu:1:1"});
+}
+
+void expectUniqueNames(const CaseRecipes &recipes) {
+  std::set<std::string> names;
+  for (const CaseRecipe &each : recipes.all()) {
+    EXPECT_TRUE(names.insert(each.test.name).second) << each.test.name;
+    EXPECT_EQ(recipes.find(each.test.name), &each);
+  }
+  EXPECT_FALSE(recipes.find("no such case"));
+}
+
+TEST(CaseRecipes, OfAProgramVaryWhatItUploads) {
+  CaseRecipes recipes(Workload(), Signature{});
+  expectUniqueNames(recipes);
+  EXPECT_TRUE(recipes.recorded().test.recorded);
+  for (const CaseRecipe &each : recipes.all().drop_front()) {
+    EXPECT_FALSE(each.test.recorded) << each.test.name;
+    EXPECT_TRUE(each.test.variesRecorded) << each.test.name;
+    EXPECT_FALSE(each.run.has_value()) << "no driver is generated";
+  }
+}
+
+TEST(CaseRecipes, OfAKernelVaryCallsAndLayouts) {
+  CaseRecipes recipes = recipesOfKernel();
+  expectUniqueNames(recipes);
+  EXPECT_TRUE(recipes.find("called three times"));
+  EXPECT_TRUE(recipes.find("n=1001"));
+  const CaseRecipe *misaligned = recipes.find("misaligned buffers");
+  ASSERT_TRUE(misaligned);
+  EXPECT_EQ(misaligned->layout, BufferLayout::Misaligned);
+  EXPECT_EQ(misaligned->test.breaks, Assumption::Aligned);
+}
+
+TEST(CaseRecipes, RunsOfTheDriverAreNumberedInOrder) {
+  CaseRecipes recipes = recipesOfKernel();
+  size_t next = 0;
+  for (const CaseRecipe &each : recipes.all())
+    if (each.run)
+      EXPECT_EQ(*each.run, next++) << each.test.name;
+    else
+      EXPECT_TRUE(each.distribution.has_value()) << each.test.name;
+  EXPECT_GT(next, 0u);
+}
+
+} // namespace
