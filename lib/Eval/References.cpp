@@ -217,11 +217,11 @@ Expected<DeviceImage> Judge::Impl::directedImage(const Rerounding &rounding) {
   Expected<const DeviceImage *> own = this->image(baselineProgram, RunMode::Plain);
   if (!own)
     return own.takeError();
-  Expected<Digest> owner = files.get((*own)->path);
-  if (!owner)
-    return owner.takeError();
   DeviceImage image;
-  image.owner = *owner;
+  if (Expected<Digest> owner = files.get((*own)->path))
+    image.owner = *owner;
+  else
+    consumeError(owner.takeError()); // it has a process of its own
   std::string text = withRounding(compiled->ptx, rounding);
   image.digest = digestOf(text);
   image.path = *path;
