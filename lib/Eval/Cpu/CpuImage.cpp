@@ -75,6 +75,7 @@ static Error translate(ImageContext &context, TargetMachine &host) {
   contractMultiplyAdd(context);
   reround(context);
   markSpinLoops(context);
+  markWays(context);
   for (Kernel &kernel : context.kernels)
     kernel.usesAtomics = usesAtomics(context, *kernel.function);
   if (context.mode == kbrt::ImageMode::Count)
