@@ -67,6 +67,9 @@ uint32_t reduce(const WarpOp &op) {
   bool isFirst = true;
   uint32_t result = 0;
   auto asFloat = [](uint32_t v) { return std::bit_cast<float>(v); };
+  // -0 is less than +0.
+  auto least = [](float x, float y) { return x != y ? fminf(x, y) : std::signbit(x) ? x : y; };
+  auto largest = [](float x, float y) { return x != y ? fmaxf(x, y) : std::signbit(x) ? y : x; };
   for (uint32_t i = 0; i < warpLanes; ++i) {
     if (!(op.arrived >> i & 1))
       continue;
@@ -105,11 +108,11 @@ uint32_t reduce(const WarpOp &op) {
       break;
     case ReduxOp::MinFloat:
     case ReduxOp::MinAbsFloat:
-      result = std::bit_cast<uint32_t>(fminf(asFloat(v), asFloat(result)));
+      result = std::bit_cast<uint32_t>(least(asFloat(v), asFloat(result)));
       break;
     case ReduxOp::MaxFloat:
     case ReduxOp::MaxAbsFloat:
-      result = std::bit_cast<uint32_t>(fmaxf(asFloat(v), asFloat(result)));
+      result = std::bit_cast<uint32_t>(largest(asFloat(v), asFloat(result)));
       break;
     }
   }

@@ -2,6 +2,7 @@
 
     conformance.py gpu RESULTS.xz            runs every operation of operations.txt on this machine's GPU and keeps the results
     conformance.py check RESULTS.xz FOLDER   runs them on the CPU device and compares
+    conformance.py isa FOLDER                compares those that the PTX ISA specifies exactly with what it says
     conformance.py self-test FOLDER          holds a few operations to altered results of their own
     conformance.py table                     the operations, for docs/Conformance.md
 """
@@ -14,8 +15,9 @@ import subprocess
 import sys
 import tempfile
 
+import isa
 import results as data
-from kernels import read_results, write_sources
+from kernels import canonical, read_results, write_sources
 from operands import operand_tuples
 from operations import read_groups, read_operations
 
@@ -81,6 +83,19 @@ def check(path, folder):
     return 1 if wrong or missing else 0
 
 
+def check_isa(folder):
+    operations = [o for o in read_operations() if isa.specified(o, operand_tuples(o.operands)[0]) is not None]
+    found, wrong = run_on_cpu(folder, operations), 0
+    for o in operations:
+        tuples = operand_tuples(o.operands)
+        wanted = [canonical(o.result, isa.specified(o, words)) for words in tuples]
+        lines = list(data.differences(o, found[o.name], (wanted, ()), "the PTX ISA specifies"))
+        wrong += bool(lines)
+        print("".join(line + "\n" for line in lines[:3]), end="")
+    print(f"{len(operations) - wrong} of {len(operations)} instructions are as specified")
+    return 1 if wrong or not operations else 0
+
+
 def compare_with(folder, operations, found, other):
     """The same with other results, packed as a GPU's are."""
     path = folder / "results.xz"
@@ -119,11 +134,13 @@ def main(arguments):
     if arguments[:1] == ["gpu"] and len(arguments) == 2:
         with tempfile.TemporaryDirectory() as folder:
             return run_on_gpu(pathlib.Path(arguments[1]), pathlib.Path(folder))
-    if arguments[:1] in (["check"], ["self-test"]):
-        folder = pathlib.Path(arguments[-1]).resolve()
-        folder.mkdir(parents=True, exist_ok=True)
-        return check(pathlib.Path(arguments[1]), folder) if len(arguments) == 3 else self_test(folder)
-    return __doc__
+    if (arguments[:1], len(arguments)) not in ((["check"], 3), (["isa"], 2), (["self-test"], 2)):
+        return __doc__
+    folder = pathlib.Path(arguments[-1]).resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    if arguments[0] == "check":
+        return check(pathlib.Path(arguments[1]), folder)
+    return check_isa(folder) if arguments[0] == "isa" else self_test(folder)
 
 
 if __name__ == "__main__":

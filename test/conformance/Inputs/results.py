@@ -74,14 +74,14 @@ def show(letter, word):
     return text
 
 
-def differences(operation, words, expected):
+def differences(operation, words, expected, source="a GPU gives"):
     """One line for each operand tuple, or block of drawn ones, whose result is not the GPU's."""
     wanted, blocks = expected
     tuples = operand_tuples(operation.operands)
     for operands, got, want in zip(tuples, words, wanted):
         if got != want and (not operation.ulps or distance(operation.result, got, want) > operation.ulps):
             named = ", ".join(f"{v} = {show(t, w)}" for v, t, w in zip("abcd", operation.operands, operands))
-            yield f"{operation.name}: {named}: a GPU gives {show(operation.result, want)}, the CPU device {show(operation.result, got)}"
+            yield f"{operation.name}: {named}: {source} {show(operation.result, want)}, the CPU device {show(operation.result, got)}"
     for n, (got, want) in enumerate(zip(digests(words[len(words) - RANDOM:]), blocks)):
         if got != want:
             at = len(tuples) - RANDOM + n * BLOCK
