@@ -75,13 +75,13 @@ static Error translate(ImageContext &context, TargetMachine &host) {
   contractMultiplyAdd(context);
   reround(context);
   markSpinLoops(context);
-  markWays(context);
   for (Kernel &kernel : context.kernels)
     kernel.usesAtomics = usesAtomics(context, *kernel.function);
   if (context.mode == kbrt::ImageMode::Count)
     instrumentCounts(context);
   if (context.mode == kbrt::ImageMode::Check)
     instrumentChecks(context);
+  markWays(context);
   for (Kernel &kernel : context.kernels) {
     kernel.function = addStateParameters(*kernel.function);
     if (kernel.counted)

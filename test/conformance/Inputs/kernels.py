@@ -28,7 +28,7 @@ __device__ int remquoQuotient(double x, double y) { int q = 0; double r = remquo
 """
 MAIN = """
 int main(int count, char **names) {
-  // RESULTS, then operands and results of each kernel: 64-bit words, column by column.
+  // Operands and results lie in the folder: 64-bit words, column by column.
   for (Launch &launch : launches) {
     FILE *file = fopen((std::string(names[1]) + "/" + launch.operands).c_str(), "rb");
     std::vector<Word> in(launch.count * launch.columns), out(launch.count * launch.results);
