@@ -4,6 +4,7 @@ import operator
 
 import exact
 from exact import NAN, decode, encode, sign_bit
+from isa_fields import field_operation, signed
 from operations import HALVES, TYPES
 
 FLOAT_TYPES = {"f32": "f", "f64": "d", "f16": "h", "bf16": "b", "f16x2": "x", "bf16x2": "y"}
@@ -14,10 +15,6 @@ ROUNDINGS = ("rn", "rz", "rm", "rp", "rna", "rni", "rzi", "rmi", "rpi")
 
 def cut(value, bits):
     return value & (1 << bits) - 1
-
-
-def signed(value, bits):
-    return value - (1 << bits) if value >> bits - 1 & 1 else value
 
 
 def clamp(value, bits, is_signed):
@@ -88,6 +85,15 @@ def compare_floats(comparison, t, x, y):
         return comparison.endswith("u")
     numbers = [float("-inf" if v[0] else "inf") if v[1] is None else (-v[1] if v[0] else v[1]) << v[2] + 1200 for v in (x, y)]
     return COMPARISONS[comparison[:2]](*numbers)
+
+
+def set_float(t, modifiers, words):
+    """1.0 or 0.0 of the operands' type, for each number in a word."""
+    if t in HALVES:
+        parts = [set_float(HALVES[t], modifiers, [w >> at & 0xffff for w in words]) for at in (0, 16)]
+        return parts[0] | parts[1] << 16
+    words = [flush(t, w) for w in words] if "ftz" in modifiers else words
+    return encode(t, (0, 1, 0)) if compare_floats(modifiers[0], t, *words) else 0
 
 
 def classify(kind, t, bits):
@@ -185,6 +191,8 @@ def specified(operation, words):
     if text[0] == "(" or "%" in text or "." not in text or operation.ulps:
         return None
     name, *modifiers, kind = text.split(".")
+    if name == "set" and kind in FLOAT_TYPES and modifiers[-1] == kind:
+        return set_float(FLOAT_TYPES[kind], modifiers, words)
     if name in ("setp", "set"):
         if kind in FLOAT_TYPES:
             t = FLOAT_TYPES[kind]
@@ -195,6 +203,13 @@ def specified(operation, words):
         return holds * (1 if name == "setp" else 0x3f800000 if modifiers[-1] == "f32" else 0xffffffff)
     if name == "testp":
         return int(classify(modifiers[0], FLOAT_TYPES[kind], words[0]))
+    if name == "slct":
+        selector = flush("f", words[2]) if "ftz" in modifiers else words[2]
+        takes_first = compare_floats("ge", "f", selector, 0) if kind == "f32" else signed(selector, 32) >= 0
+        return words[0] if takes_first else words[1]
+    result = field_operation(name, modifiers, kind, words)
+    if result is not None:
+        return cut(result, TYPES[operation.result][1])
     if name == "cvt":
         result = convert(modifiers[-1], kind, modifiers[:-1], words)
     elif kind in FLOAT_TYPES:
