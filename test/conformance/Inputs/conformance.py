@@ -73,7 +73,7 @@ def compare(operations, found, expected):
 
 
 def check(path, folder):
-    facts, expected = data.unpack(path, read_operations())
+    facts, expected = data.unpack(path)
     operations = [o for o in read_operations() if o.name in expected]
     wrong = compare(operations, run_on_cpu(folder, operations), expected)
     print(f"{len(operations) - wrong} of {len(operations)} operations are as on {facts['card']}")
@@ -100,7 +100,7 @@ def compare_with(folder, operations, found, other):
     """The same with other results, packed as a GPU's are."""
     path = folder / "results.xz"
     path.write_bytes(data.pack(other, operations, {"card": "this machine"}))
-    return compare(operations, found, data.unpack(path, operations)[1])
+    return compare(operations, found, data.unpack(path)[1])
 
 
 def self_test(folder):
