@@ -125,6 +125,26 @@ TEST_P(Together, ExchangesShowWhoReliesOnIt) {
   EXPECT_EQ(sums[1].size(), 1u);
 }
 
+TEST_P(Together, ExchangesThroughMemoryNeedASynchronisation) {
+  for (int i = 0; i < 32; ++i)
+    x[i] = i & 1;
+  for (uint64_t seed = 0; seed < 4; ++seed)
+    for (int synchronises : {0, 1}) {
+      program.options.seed = seed;
+      int *out = program.allocate<int>(32);
+      kbrt::LaunchResult result =
+          program.launch("exchangesThroughMemory", {1}, {32}, program.upload(x), out, synchronises);
+      ASSERT_EQ(result.status, kbrt::LaunchStatus::Ok) << result.message;
+      bool isRight = true;
+      for (int i = 0; i < 32; ++i)
+        isRight &= out[i] == 31 - i + ((31 - i) & 1 ? 0 : 100);
+      EXPECT_EQ(isRight, synchronises == 1) << seed;
+      bool findsRace =
+          !result.findings.empty() && result.findings[0].kind == kbrt::FindingKind::RaceShared;
+      EXPECT_EQ(findsRace, GetParam() == kbrt::ImageMode::Check && !synchronises) << seed;
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Modes, Together,
                          testing::Values(kbrt::ImageMode::Plain, kbrt::ImageMode::Check,
                                          kbrt::ImageMode::Count));

@@ -96,3 +96,18 @@ extern "C" __global__ void sumsOfWarps(const int *x, int *out, int synchronises)
   if (threadIdx.x % 32 == 0)
     out[threadIdx.x / 32] = v;
 }
+
+// An exchange through memory behind a branch, with a synchronisation or without.
+extern "C" __global__ void exchangesThroughMemory(const int *x, int *out, int synchronises) {
+  __shared__ int box[32];
+  int lane = threadIdx.x;
+  box[lane] = -1;
+  __syncwarp();
+  if (x[lane] > 0)
+    box[lane] = lane;
+  else
+    box[lane] = lane + 100;
+  if (synchronises)
+    __syncwarp();
+  out[lane] = box[31 - lane];
+}
