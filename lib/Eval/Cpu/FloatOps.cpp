@@ -29,8 +29,10 @@ bool Modifiers::accept(StringRef part) {
     nan = true;
   else if (part == "xorsign" || part == "abs")
     xorsignAbs = true;
-  else if (part == "approx" || part == "full")
+  else if (part == "approx")
     approx = true;
+  else if (part == "full")
+    return true; // as div.rn within its bound
   else
     return false;
   return true;
@@ -168,6 +170,14 @@ Value *FloatOps::mul(Value *x, Value *y, const Modifiers &m) {
 
 Value *FloatOps::div(Value *x, Value *y, const Modifiers &m) {
   x = in(x, m), y = in(y, m);
+  if (m.approx && y->getType()->isFloatTy()) {
+    // It multiplies by a reciprocal, which is 0 above 2^126.
+    Value *isLarge =
+        b.CreateFCmpOGT(unary(Intrinsic::fabs, y), ConstantFP::get(y->getType(), 0x1p126));
+    Value *infinite =
+        b.CreateBinaryIntrinsic(Intrinsic::copysign, ConstantFP::getInfinity(y->getType()), y);
+    y = b.CreateSelect(isLarge, infinite, y);
+  }
   return finish(m.rounding == RoundTo::Nearest ? b.CreateFDiv(x, y)
                                                : directed("div", m.rounding, x->getType(), {x, y}),
                 m);
