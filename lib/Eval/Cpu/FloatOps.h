@@ -49,8 +49,11 @@ public:
   llvm::Value *convert(llvm::Value *x, llvm::Type *type, const Modifiers &m);
   llvm::Value *flush(llvm::Value *x);
   llvm::Value *saturate(llvm::Value *x);
-  /// f32 or bits to tf32: round to nearest, ties away or even, 13 bits cut.
-  llvm::Value *toTf32(llvm::Value *x, bool tiesAway, bool towardZero);
+  /// What cvt makes of \p x, which is integral or is to be cut off: the nearest integer, and of
+  /// NaN 0, or the lowest number where 64 bits are on either side.
+  llvm::Value *saturateToInteger(llvm::Value *x, llvm::Type *type, bool isSigned);
+  /// f32 to the bits of tf32: to nearest with ties away or to even, or toward zero.
+  llvm::Value *toTf32(llvm::Value *x, const Modifiers &m, bool tiesAway);
 
 private:
   llvm::Value *finish(llvm::Value *x, const Modifiers &m);
@@ -58,6 +61,8 @@ private:
   /// \p operation with the host's rounding mode set around it.
   llvm::Value *directed(llvm::StringRef operation, RoundTo rounding, llvm::Type *type,
                         llvm::ArrayRef<llvm::Value *> arguments);
+  llvm::Value *narrow(llvm::Value *x, llvm::Type *type, RoundTo rounding);
+  llvm::Value *collectLowBits(llvm::Value *x, bool isSigned);
   llvm::Value *unary(llvm::Intrinsic::ID id, llvm::Value *x);
 
   ImageContext &context;

@@ -69,6 +69,23 @@ TEST_F(Numbers, FunctionsAreClose) {
     EXPECT_NEAR(out[i], expected[i], 2e-6 * std::fabs(expected[i])) << i;
 }
 
+// PTX: by more than 2^126 the quotient is 0, or NaN of an infinity.
+TEST_F(Numbers, FastQuotientsByLargeNumbersAreZero) {
+  float inf = INFINITY;
+  std::vector<float> x = {0x1p120f, -0x1p120f, inf, 6, 6},
+                     y = {0x1p127f, 0x1.8p126f, 0x1p127f, inf, 3};
+  float *out = program.allocate<float>(10);
+  program.expectRun("quotients", {1}, {5}, program.upload(x), program.upload(y), out);
+  EXPECT_EQ(out[0], 0.f);
+  EXPECT_EQ(out[1], 0x1p-7f);
+  EXPECT_EQ(out[2], 0.f);
+  EXPECT_TRUE(std::signbit(out[2]));
+  EXPECT_TRUE(std::isnan(out[4]));
+  EXPECT_EQ(out[5], inf);
+  EXPECT_EQ(out[6], 0.f);
+  EXPECT_EQ(out[8], 2.f);
+}
+
 TEST_F(Numbers, ShiftsClampAsTheHardwareDoes) {
   std::vector<int> by = {0, 5, 31, 32, 40, 63, 64, 300, -1};
   std::vector<int> x = {-7, -7, -7, -7, 9, -7, -7, 9, -7};

@@ -103,3 +103,9 @@ extern "C" __global__ void products(float *f, double *d) {
   f[2] = f[0] * f[1];
   d[2] = d[0] * d[1];
 }
+
+extern "C" __global__ void quotients(const float *x, const float *y, float *out) {
+  int i = threadIdx.x;
+  out[2 * i] = __fdividef(x[i], y[i]);
+  out[2 * i + 1] = x[i] / y[i];
+}
