@@ -144,6 +144,7 @@ static bool isOnlyRead(const Value &value) {
 void prepareDevice(ImageContext &context) {
   Module &module = context.module;
   context.flushDenormals = moduleFlag(module, "nvvm-reflect-ftz") != 0;
+  context.contracts = !moduleFlag(module, "kb-fmad-off");
   resolveReflection(context);
   clampShifts(module);
   for (const char *name : {"llvm.used", "llvm.compiler.used"})
@@ -254,7 +255,7 @@ void contractMultiplyAdd(ImageContext &context) {
     for (Instruction &instruction : instructions(function))
       if ((instruction.getOpcode() == Instruction::FAdd ||
            instruction.getOpcode() == Instruction::FSub) &&
-          instruction.hasAllowContract() && instruction.getType()->getScalarSizeInBits() >= 32)
+          instruction.hasAllowContract())
         sums.push_back(&instruction);
     for (Instruction *sum : sums) {
       bool isSub = sum->getOpcode() == Instruction::FSub;

@@ -9,6 +9,7 @@ using namespace llvm;
 namespace kbopt::cpu {
 
 bool Modifiers::accept(StringRef part) {
+  isRounded |= part == "rn" || part == "rz" || part == "rm" || part == "rp";
   if (part == "rn" || part == "rni")
     rounding = RoundTo::Nearest;
   else if (part == "rz" || part == "rzi")
@@ -42,7 +43,7 @@ Value *FloatOps::unary(Intrinsic::ID id, Value *x) { return b.CreateUnaryIntrins
 
 Value *FloatOps::flush(Value *x) {
   Type *element = x->getType()->getScalarType();
-  if (!element->isFloatTy() && !element->isHalfTy())
+  if (!element->isFloatTy() && !element->isHalfTy() && !element->isBFloatTy())
     return x;
   Value *magnitude = unary(Intrinsic::fabs, x);
   double leastNormal = element->isHalfTy() ? 0x1p-14 : 0x1p-126;
@@ -147,23 +148,29 @@ Value *FloatOps::directed(StringRef operation, RoundTo rounding, Type *type,
   return b.CreateCall(helper, arguments);
 }
 
+Value *FloatOps::contractible(Value *x, const Modifiers &m) {
+  if (auto *instruction = dyn_cast<Instruction>(x); instruction && m.mayContract)
+    instruction->setHasAllowContract(true);
+  return x;
+}
+
 Value *FloatOps::add(Value *x, Value *y, const Modifiers &m) {
   x = in(x, m), y = in(y, m);
-  return finish(m.rounding == RoundTo::Nearest ? b.CreateFAdd(x, y)
+  return finish(m.rounding == RoundTo::Nearest ? contractible(b.CreateFAdd(x, y), m)
                                                : directed("add", m.rounding, x->getType(), {x, y}),
                 m);
 }
 
 Value *FloatOps::sub(Value *x, Value *y, const Modifiers &m) {
   x = in(x, m), y = in(y, m);
-  return finish(m.rounding == RoundTo::Nearest ? b.CreateFSub(x, y)
+  return finish(m.rounding == RoundTo::Nearest ? contractible(b.CreateFSub(x, y), m)
                                                : directed("sub", m.rounding, x->getType(), {x, y}),
                 m);
 }
 
 Value *FloatOps::mul(Value *x, Value *y, const Modifiers &m) {
   x = in(x, m), y = in(y, m);
-  return finish(m.rounding == RoundTo::Nearest ? b.CreateFMul(x, y)
+  return finish(m.rounding == RoundTo::Nearest ? contractible(b.CreateFMul(x, y), m)
                                                : directed("mul", m.rounding, x->getType(), {x, y}),
                 m);
 }
@@ -178,9 +185,21 @@ Value *FloatOps::div(Value *x, Value *y, const Modifiers &m) {
         b.CreateBinaryIntrinsic(Intrinsic::copysign, ConstantFP::getInfinity(y->getType()), y);
     y = b.CreateSelect(isLarge, infinite, y);
   }
-  return finish(m.rounding == RoundTo::Nearest ? b.CreateFDiv(x, y)
-                                               : directed("div", m.rounding, x->getType(), {x, y}),
-                m);
+  if (m.rounding == RoundTo::Nearest)
+    return finish(b.CreateFDiv(x, y), m);
+  Value *result = directed("div", m.rounding, x->getType(), {x, y});
+  if (m.ftz && x->getType()->isFloatTy()) {
+    // A quotient below the least normal number is flushed even where it rounds up to that number.
+    Type *wide = b.getDoubleTy();
+    Value *dividend = unary(Intrinsic::fabs, b.CreateFPExt(x, wide));
+    Value *divisor = unary(Intrinsic::fabs, b.CreateFPExt(y, wide));
+    Value *isTiny =
+        b.CreateFCmpOLT(dividend, b.CreateFMul(divisor, ConstantFP::get(wide, 0x1p-126)));
+    Value *zero =
+        b.CreateBinaryIntrinsic(Intrinsic::copysign, ConstantFP::get(x->getType(), 0.0), result);
+    result = b.CreateSelect(isTiny, zero, result);
+  }
+  return finish(result, m);
 }
 
 Value *FloatOps::fma(Value *x, Value *y, Value *z, const Modifiers &m) {
@@ -199,10 +218,26 @@ Value *FloatOps::sqrt(Value *x, const Modifiers &m) {
 }
 
 Value *FloatOps::reciprocal(Value *x, const Modifiers &m) {
+  if (m.approx && m.ftz && x->getType()->isDoubleTy())
+    return highWord(b.CreateFDiv(ConstantFP::get(x->getType(), 1.0), highWord(x)));
   return div(ConstantFP::get(x->getType(), 1.0), x, m);
 }
 
+/// What rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 know of a number: its upper word, and no
+/// subnormal numbers. The code around them counts on products of such results being exact.
+Value *FloatOps::highWord(Value *x) {
+  Type *i64 = b.getInt64Ty();
+  Value *bits = b.CreateBitCast(x, i64);
+  Value *isTiny = b.CreateICmpEQ(b.CreateAnd(bits, 0x7ff0000000000000), b.getInt64(0));
+  Value *mask = b.CreateSelect(isTiny, b.getInt64(uint64_t(1) << 63), b.getInt64(~0xffffffffull));
+  Value *cut = b.CreateBitCast(b.CreateAnd(bits, mask), x->getType());
+  return b.CreateSelect(b.CreateFCmpUNO(x, x), x, cut);
+}
+
 Value *FloatOps::reciprocalSqrt(Value *x, const Modifiers &m) {
+  if (m.approx && m.ftz && x->getType()->isDoubleTy())
+    return highWord(
+        b.CreateFDiv(ConstantFP::get(x->getType(), 1.0), unary(Intrinsic::sqrt, highWord(x))));
   x = in(x, m);
   // The approximation is good to an ulp or two; in double it is correctly rounded.
   Type *wide = b.getDoubleTy();
@@ -365,6 +400,7 @@ Value *FloatOps::toTf32(Value *x, const Modifiers &m, bool tiesAway) {
     x = finish(x, m);
   Type *i32 = b.getInt32Ty();
   Value *bits = b.CreateBitCast(x, i32);
+  Value *upper = b.getInt32(0xffffe000);
   Value *isFinite = b.CreateICmpNE(b.CreateAnd(bits, 0x7f800000), b.getInt32(0x7f800000));
   Value *rounded = bits;
   if (tiesAway)
@@ -372,9 +408,11 @@ Value *FloatOps::toTf32(Value *x, const Modifiers &m, bool tiesAway) {
   else if (!towardZero)
     rounded = b.CreateAdd(b.CreateAdd(bits, b.getInt32(0xfff)),
                           b.CreateAnd(b.CreateLShr(bits, 13), b.getInt32(1)));
-  rounded = b.CreateAnd(rounded, b.getInt32(0xffffe000));
-  Value *isNaN = b.CreateFCmpUNO(x, x);
-  return b.CreateSelect(isFinite, rounded, b.CreateSelect(isNaN, b.getInt32(0x7fffffff), bits));
+  // With ties away an H200 cuts NaN like infinities; the other roundings have one NaN.
+  Value *special = b.CreateAnd(bits, upper);
+  if (!tiesAway)
+    special = b.CreateSelect(b.CreateFCmpUNO(x, x), b.getInt32(0x7fffe000), special);
+  return b.CreateSelect(isFinite, b.CreateAnd(rounded, upper), special);
 }
 
 } // namespace kbopt::cpu

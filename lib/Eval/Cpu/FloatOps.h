@@ -19,6 +19,8 @@ struct Modifiers {
   RoundTo rounding = RoundTo::Nearest;
   bool ftz = false, sat = false, relu = false, nan = false, xorsignAbs = false, approx = false;
   bool satfinite = false;
+  bool isRounded = false;   ///< a rounding is named
+  bool mayContract = false; ///< a product and a sum may become one operation
   /// Takes in \p part; false if it is no modifier that changes arithmetic.
   bool accept(llvm::StringRef part);
 };
@@ -63,7 +65,9 @@ private:
                         llvm::ArrayRef<llvm::Value *> arguments);
   llvm::Value *narrow(llvm::Value *x, llvm::Type *type, RoundTo rounding);
   llvm::Value *collectLowBits(llvm::Value *x, bool isSigned);
+  llvm::Value *contractible(llvm::Value *x, const Modifiers &m);
   llvm::Value *unary(llvm::Intrinsic::ID id, llvm::Value *x);
+  llvm::Value *highWord(llvm::Value *x);
 
   ImageContext &context;
   llvm::IRBuilderBase &b;

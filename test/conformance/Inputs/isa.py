@@ -39,6 +39,12 @@ def finish(t, bits, modifiers):
     return bits
 
 
+def is_tiny(t, x):
+    """Below the least normal number, before it is rounded."""
+    exponent, fraction = exact.WIDTHS[t]
+    return x != NAN and x[1] is not None and x[1].bit_length() + x[2] <= 2 - (1 << exponent - 1)
+
+
 def least_or_largest(t, name, x, y, modifiers):
     sign = (x ^ y) & sign_bit(t)
     if "abs" in modifiers:
@@ -74,6 +80,8 @@ def float_arithmetic(t, name, modifiers, words):
         if not value:
             return None
         result = encode(t, value(), mode)
+        if name in ("div", "rcp") and "ftz" in modifiers and is_tiny(t, value()):
+            result &= sign_bit(t)  # even where it rounds up to the least normal number
     return finish(t, result, modifiers)
 
 
@@ -99,7 +107,7 @@ def set_float(t, modifiers, words):
 def classify(kind, t, bits):
     x = decode(t, bits)
     finite = x != NAN and x[1] is not None
-    normal = finite and flush(t, bits) == bits and bits & sign_bit(t) - 1 != 0
+    normal = finite and flush(t, bits) == bits  # zeros too
     return {"finite": finite, "infinite": x != NAN and not finite, "number": x != NAN, "notanumber": x == NAN,
             "normal": normal, "subnormal": finite and flush(t, bits) != bits}[kind]
 
@@ -128,7 +136,9 @@ def convert(to, source, modifiers, words):
         if "relu" in modifiers:
             words = [finish("f", words[0], ["relu"])]
         x = decode("f", words[0])
-        return exact.nan_of("f") if x == NAN else encode("tf32", x, mode) << 13
+        if x == NAN:  # as an H200 has it, for PTX names no bits
+            return words[0] & 0xffffe000 if mode == "rna" else 0x7fffe000
+        return encode("tf32", x, mode) << 13
     if to.endswith("x2"):
         high, low = (float_to_float(FLOAT_TYPES[to[:-2]], "f", w, modifiers, mode) for w in words)
         return low | high << 16

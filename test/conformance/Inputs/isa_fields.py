@@ -9,14 +9,19 @@ def signed(value, bits):
     return value - (1 << bits) if value >> bits - 1 & 1 else value
 
 
+def field(number, bits):
+    """PTX takes the low byte of a position or length; in 64 bits an H200 takes all of it."""
+    return number & 255 if bits == 32 else min(number, 255)
+
+
 def extract(words, bits, is_signed):
-    at, length = words[1] & 255, words[2] & 255
+    at, length = field(words[1], bits), field(words[2], bits)
     fill = words[0] >> min(at + length - 1, bits - 1) & 1 if is_signed and length else 0
     return sum((words[0] >> at + n & 1 if n < length and at + n < bits else fill) << n for n in range(bits))
 
 
 def insert(words, bits):
-    at, length = words[2] & 255, words[3] & 255
+    at, length = field(words[2], bits), field(words[3], bits)
     mask = (1 << length) - 1 << at
     return words[1] & ~mask | words[0] << at & mask & (1 << bits) - 1
 

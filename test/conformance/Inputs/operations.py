@@ -16,9 +16,11 @@ TYPES = {"f": ("float", 32, "f", "float"), "d": ("double", 64, "d", "double"),
 
 
 class Operation:
-    """One of them. `ulps` says how near a result must be, in units in the last place; 0 is bit by bit."""
+    """One of them. `ulps` says how near a result must be, in units in the last place; 0 is bit by bit. `of_isa` are held
+    to the PTX ISA alone."""
 
-    def __init__(self, signature, text, ulps):
+    def __init__(self, signature, text, how):
+        self.of_isa, ulps = how == "ISA", 0 if how == "ISA" else how
         self.result, self.operands = signature.split("=")
         self.name, self.text, self.ulps = f"{signature} {text}", text, ulps
 
@@ -59,19 +61,19 @@ def read_lines():
 
 
 def read_groups():
-    """Section, signature, how they are held (a number of units in the last place, or None) and patterns."""
+    """Section, signature, how they are held (a number of units in the last place, "ISA" or None) and patterns."""
     for section, signature, rest in read_lines():
         if rest.startswith(": "):
             yield section, signature, 0, [rest[2:]]
             continue
         ulps, patterns = 0, []
         for token in [*rest.split(), "~0"]:
-            if token[0] not in "~?":
+            if token[0] not in "~?!":
                 patterns.append(token)
                 continue
             if patterns:
                 yield section, signature, ulps, patterns
-            ulps, patterns = None if token == "?" else int(token[1:]), []
+            ulps, patterns = {"?": None, "!": "ISA"}[token] if token in "?!" else int(token[1:]), []
 
 
 def read_operations():

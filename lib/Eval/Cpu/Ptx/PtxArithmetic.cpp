@@ -14,6 +14,7 @@ bool PtxTranslator::translateFloat(const Instruction &i) {
     return false;
   StringRef op = i.parts[0];
   Modifiers m = modifiersOf(i);
+  m.mayContract = context.contracts && !m.isRounded; // as ptxas does
   Value *x = read(i.operands[1], type.type);
   Value *y = i.operands.size() > 2 ? read(i.operands[2], type.type) : nullptr;
   Value *z = i.operands.size() > 3 ? read(i.operands[3], type.type) : nullptr;
@@ -214,6 +215,13 @@ static Value *extendBits(IRBuilderBase &b, Value *x, Value *width, bool wraps, b
   return b.CreateTrunc(b.CreateAShr(up, left), b.getInt32Ty());
 }
 
+/// The position or length of a field of bfe and bfi, up to 255. PTX takes the low byte, and so does
+/// a GPU in 32 bits; in 64 bits an H200 takes the whole number.
+static Value *limitField(IRBuilderBase &b, Value *number, unsigned bits) {
+  return bits == 32 ? b.CreateAnd(number, 255)
+                    : b.CreateBinaryIntrinsic(Intrinsic::umin, number, b.getInt32(255));
+}
+
 bool PtxTranslator::translateBits(const Instruction &i) {
   StringRef op = i.parts[0];
   PtxType type = instructionType(i);
@@ -304,15 +312,15 @@ bool PtxTranslator::translateBits(const Instruction &i) {
     Value *position = input(2, i32), *length = input(3, i32);
     if (!position || !length)
       return false;
-    // In twice the width, so that every position and length up to 255 works.
+    // So wide that every position and length up to 255 works.
     Type *wide = b.getIntNTy(512);
     auto extend = [&](Value *v, bool s) {
       return s ? b.CreateSExt(v, wide) : b.CreateZExt(v, wide);
     };
     Value *shifted =
-        b.CreateAShr(extend(x, type.isSigned), b.CreateZExt(b.CreateAnd(position, 255), wide));
+        b.CreateAShr(extend(x, type.isSigned), b.CreateZExt(limitField(b, position, bits), wide));
     Value *left =
-        b.CreateSub(ConstantInt::get(wide, 511), b.CreateZExt(b.CreateAnd(length, 255), wide));
+        b.CreateSub(ConstantInt::get(wide, 511), b.CreateZExt(limitField(b, length, bits), wide));
     Value *up = b.CreateShl(b.CreateShl(shifted, left), 1);
     Value *down = type.isSigned ? b.CreateAShr(b.CreateAShr(up, left), 1)
                                 : b.CreateLShr(b.CreateLShr(up, left), 1);
@@ -324,9 +332,9 @@ bool PtxTranslator::translateBits(const Instruction &i) {
       return false;
     Type *wide = b.getIntNTy(512);
     Value *one = ConstantInt::get(wide, 1);
-    Value *at = b.CreateZExt(b.CreateAnd(position, 255), wide);
+    Value *at = b.CreateZExt(limitField(b, position, bits), wide);
     Value *mask = b.CreateShl(
-        b.CreateSub(b.CreateShl(one, b.CreateZExt(b.CreateAnd(length, 255), wide)), one), at);
+        b.CreateSub(b.CreateShl(one, b.CreateZExt(limitField(b, length, bits), wide)), one), at);
     Value *inserted = b.CreateAnd(b.CreateShl(b.CreateZExt(x, wide), at), mask);
     Value *kept = b.CreateAnd(b.CreateZExt(y, wide), b.CreateNot(mask));
     result = b.CreateTrunc(b.CreateOr(inserted, kept), type.type);

@@ -172,7 +172,7 @@ bool PtxTranslator::translateTest(const Instruction &i) {
                      .Case("infinite", fcInf)
                      .Case("number", ~fcNan)
                      .Case("notanumber", fcNan)
-                     .Case("normal", fcNormal)
+                     .Case("normal", fcNormal | fcZero) // PTX counts zeros in
                      .Case("subnormal", fcSubnormal)
                      .Default(fcNone);
   Value *x = read(i.operands[1], type.type);
