@@ -8,12 +8,12 @@
 // whose kernel has nothing left to do returns early, too.
 //
 //===----------------------------------------------------------------------===//
+#include "../AnalysisManagers.h"
 #include "Steps.h"
 #include "llvm/Analysis/PostDominators.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Transforms/IPO/AlwaysInliner.h"
 #include "llvm/Transforms/Scalar/JumpThreading.h"
 #include "llvm/Transforms/Scalar/SROA.h"
@@ -99,21 +99,13 @@ static SmallVector<SkipEdge> skipEdges(Function &function, ArrayRef<Instruction 
 /// Gives every way through a kernel edges of its own. A front end leads returns and the ends of
 /// scopes through common blocks, and decides behind them by a variable who goes on.
 static void separateWays(Module &module) {
-  LoopAnalysisManager loops;
-  FunctionAnalysisManager functions;
-  CGSCCAnalysisManager components;
-  ModuleAnalysisManager modules;
   PassBuilder builder;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  AlwaysInlinerPass().run(module, modules);
+  AnalysisManagers analyses(builder);
+  AlwaysInlinerPass().run(module, analyses.modules);
   FunctionPassManager passes;
   passes.addPass(SROAPass(SROAOptions::ModifyCFG));
   passes.addPass(JumpThreadingPass());
-  createModuleToFunctionPassAdaptor(std::move(passes)).run(module, modules);
+  createModuleToFunctionPassAdaptor(std::move(passes)).run(module, analyses.modules);
 }
 
 void markSkippedBarriers(ImageContext &context) {
