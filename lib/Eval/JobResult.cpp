@@ -103,6 +103,7 @@ bool readRunResult(const json::Value &value, RunResult &result, json::Path path)
     result.message = object->getString("status")->str();
   result.wallSeconds = object->getNumber("wallSeconds").value_or(0);
   result.variation = variationOf(*object);
+  result.orderUnknown = object->getString("orderUnknown").value_or("").str();
   if (const json::Array *findings = object->getArray("findings"))
     for (const json::Value &entry : *findings)
       if (const json::Object *finding = entry.getAsObject())

@@ -9,6 +9,7 @@
 #include "Findings.h"
 #include "Races.h"
 #include "Shadow.h"
+#include "Touches.h"
 #include <algorithm>
 #include <cstring>
 #include <string_view>
@@ -132,6 +133,12 @@ const MemoryBuffer *findBuffer(uint32_t site, uint64_t address) {
   return buffer;
 }
 
+/// A volatile load is none.
+bool isAtomicLoad(uint32_t site) {
+  const SiteInfo *info = site < machine.info->siteCount ? &machine.info->sites[site] : nullptr;
+  return info && info->isVolatile && info->detail && strstr(info->detail, ".atomic");
+}
+
 void accessGlobal(uint32_t site, uint64_t address, uint64_t bytes, AccessKind kind) {
   const MemoryBuffer *buffer = findBuffer(site, address);
   if (!buffer || address + bytes > buffer->address + buffer->bytes) {
@@ -164,6 +171,8 @@ void accessGlobal(uint32_t site, uint64_t address, uint64_t bytes, AccessKind ki
     else
       shadow::markRange(address, bytes, true);
   }
+  if (touches::isRecording)
+    touches::note(address - arenaBase, bytes, kind, kind == AccessKind::Load && isAtomicLoad(site));
   if (buffer->kind != MemoryKind::Constant)
     raceCheck(races::Space::Global, address - arenaBase, address, bytes, kind, site);
 }

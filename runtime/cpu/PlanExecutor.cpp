@@ -1,5 +1,6 @@
 //===- PlanExecutor.cpp - run a plan on the CPU device --------------------===//
 #include "kbrt/PlanExecutor.h"
+#include "PlanTouches.h"
 #include "Shadow.h"
 #include "kbrt/Matmul.h"
 #include "kbrt/RepeatedLaunches.h"
@@ -21,7 +22,10 @@ double secondsSince(Clock::time_point start) {
 class Execution : PlanWalk {
 public:
   Execution(const Plan &plan, Image &image, const PlanOptions &options)
-      : PlanWalk(plan, options.inputs), image(image), options(options) {}
+      : PlanWalk(plan, options.inputs), image(image), options(options) {
+    if (image.getMode() == ImageMode::Check)
+      touches.emplace(plan, image, address);
+  }
 
   PlanResult run();
 
@@ -35,6 +39,7 @@ private:
   bool launch(const LaunchStep &step, std::vector<std::vector<uint8_t>> &arguments) override;
   bool read(uint64_t from, const Region &region, char *into) override;
   bool matmul(const MatmulStep &step, uint64_t a, uint64_t b, uint64_t c) override;
+  bool performed(const Step &step) override;
 
   bool bindArguments(const LaunchStep &step, const KernelInfo &kernel,
                      std::vector<std::vector<uint8_t>> &bytes);
@@ -53,6 +58,7 @@ private:
   const PlanOptions &options;
   std::vector<void *> arguments;
   RepeatedLaunches repeated;
+  std::optional<PlanTouches> touches; ///< of check images
   std::unordered_map<std::string, size_t> launchOf; ///< key to index in result.launches
   Clock::time_point start = Clock::now();
   PlanResult result;
@@ -74,6 +80,8 @@ bool Execution::allocate(uint32_t id) {
                     : LaunchStatus::InvalidLaunch,
                 name + ": " + memory.lastError());
   address[id] = reinterpret_cast<uint64_t>(p);
+  if (touches)
+    touches->allocated(id);
   return true;
 }
 
@@ -201,8 +209,12 @@ bool Execution::launch(const LaunchStep &step, std::vector<std::vector<uint8_t>>
   LaunchKey key{step.kernel, step.grid, step.block, step.sharedBytes, {}};
   for (const auto &argument : bytes)
     key.arguments.insert(key.arguments.end(), argument.begin(), argument.end());
-  if (repeated.changesNothing(key)) {
-    ++result.launches[launchOf[key.text()]].repeats;
+  const bool isTouching = touches && touches->matters(index);
+  const std::string keyText = key.text();
+  if (repeated.changesNothing(key) && (!isTouching || touches->isKnown(keyText))) {
+    if (isTouching)
+      touches->repeatLaunch(keyText);
+    ++result.launches[launchOf[keyText]].repeats;
     return true;
   }
   LaunchOptions launchOptions = options.launch;
@@ -217,10 +229,14 @@ bool Execution::launch(const LaunchStep &step, std::vector<std::vector<uint8_t>>
   std::vector<ConstInput> inputs = constInputs(*kernel);
   PlanLaunch &launched = result.launches.emplace_back();
   launched.step = index;
-  launchOf[key.text()] = result.launches.size() - 1;
+  launchOf[keyText] = result.launches.size() - 1;
   repeated.before(key);
+  if (isTouching)
+    touches->beginLaunch();
   launched.result = kbrt::launch(image, *kernel, arguments.data(), step.grid, step.block,
                                  step.sharedBytes, launchOptions);
+  if (isTouching)
+    touches->endLaunch(keyText);
   repeated.after(key, launched.result.status == LaunchStatus::Ok && !printed);
   checkConstInputs(*kernel, inputs, launched.result);
   if (launched.result.status != LaunchStatus::Ok)
@@ -233,6 +249,18 @@ bool Execution::launch(const LaunchStep &step, std::vector<std::vector<uint8_t>>
                         return finding.severity == Severity::Error &&
                                finding.kind != FindingKind::UninitialisedShared;
                       });
+}
+
+bool Execution::performed(const Step &) {
+  if (!touches)
+    return true;
+  bool isClean = true;
+  for (Finding &finding : touches->performed(index)) {
+    isClean &= finding.severity != Severity::Error;
+    result.findings.push_back(std::move(finding));
+  }
+  result.orderUnknown = touches->unknown;
+  return isClean || !options.stopAtFinding;
 }
 
 void Execution::cleanUp() {

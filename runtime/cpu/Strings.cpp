@@ -79,6 +79,8 @@ const char *toString(FindingKind kind) {
     return "const-input-changed";
   case FindingKind::WeakOrder:
     return "weak-order";
+  case FindingKind::Unordered:
+    return "unordered";
   }
   return "?";
 }
@@ -94,6 +96,8 @@ static std::string placeText(const AccessPlace &place) {
 }
 
 std::string toText(const Finding &finding) {
+  if (finding.kind == FindingKind::Unordered) // of two launches or copies, in no kernel
+    return std::string(toString(finding.kind)) + ": " + finding.message;
   std::string text = std::string(toString(finding.kind)) + " in " + finding.kernel;
   if (finding.place.line)
     text += " at " + placeText(finding.place);

@@ -30,6 +30,9 @@ constexpr const char *stepNames[] = {"alloc", "free", "upload", "fill", "copy", 
                                      "read",  "sync", "event",  "wait", "error", "matmul"};
 static_assert(std::size(stepNames) == std::variant_size_v<Step>);
 
+/// In the order of `HostPart`.
+constexpr const char *hostPartNames[] = {"enqueues", "stages", "waits", "writes"};
+
 } // namespace
 
 Plan::Plan() = default;
@@ -53,6 +56,15 @@ std::optional<ElementType> kbrt::elementTypeFromName(std::string_view name) {
 unsigned kbrt::elementBytes(ElementType type) { return elements[static_cast<size_t>(type)].bytes; }
 
 bool kbrt::isFloatingPoint(ElementType type) { return type >= ElementType::F16; }
+
+const char *kbrt::hostPartName(HostPart part) { return hostPartNames[static_cast<size_t>(part)]; }
+
+std::optional<HostPart> kbrt::hostPartFromName(std::string_view name) {
+  for (size_t i = 0; i < std::size(hostPartNames); ++i)
+    if (name == hostPartNames[i])
+      return static_cast<HostPart>(i);
+  return std::nullopt;
+}
 
 const char *kbrt::stepName(const Step &step) { return stepNames[step.index()]; }
 

@@ -298,16 +298,27 @@ private:
         field["source"]["offset"].number<int64_t>(std::numeric_limits<int64_t>::min())};
   }
   static uint32_t stream(const Field &field) { return field.number<uint32_t>("stream", 0); }
+  static std::optional<uint32_t> optional(const Field &field, const char *name) {
+    return field.has(name) ? std::optional(field[name].number<uint32_t>()) : std::nullopt;
+  }
+  static HostPart hostPart(const Field &field) {
+    if (!field.has("host"))
+      return HostPart::Enqueues;
+    if (auto part = hostPartFromName(field["host"].text()))
+      return *part;
+    field["host"].fail("'" + field["host"].text() + "' is nothing that a host does");
+  }
 
   Step step(const Field &field, const std::string &kind) {
     if (kind == "alloc")
-      return AllocStep{alive(field["buffer"], true)};
+      return AllocStep{alive(field["buffer"], true), optional(field, "stream")};
     if (kind == "free")
-      return FreeStep{alive(field["buffer"], false)};
+      return FreeStep{alive(field["buffer"], false), optional(field, "stream")};
     if (kind == "upload") {
       Region to = region(field["to"]);
       return UploadStep{to, fileOffset(field["data"], to), stream(field),
-                        pointers(field, to.bytes(), "the upload's "), source(field)};
+                        pointers(field, to.bytes(), "the upload's "), source(field),
+                        hostPart(field)};
     }
     if (kind == "fill")
       return FillStep{region(field["to"]), field["value"].number<uint8_t>(), stream(field)};
@@ -322,10 +333,10 @@ private:
     if (kind == "read") {
       Region from = region(field["from"]);
       return ReadStep{from, fileOffset(field["observable"], from), stream(field),
-                      field.boolean("implicit")};
+                      field.boolean("implicit"), field.boolean("asynchronous")};
     }
     if (kind == "sync")
-      return field.has("stream") ? SyncStep{stream(field)} : SyncStep{};
+      return SyncStep{optional(field, "stream"), optional(field, "event")};
     if (kind == "event")
       return EventStep{field["event"].number<uint32_t>(), stream(field)};
     if (kind == "wait")

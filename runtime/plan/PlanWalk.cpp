@@ -51,7 +51,7 @@ bool PlanWalk::walk() {
     }
     if (inputs.onStep)
       inputs.onStep(index);
-    if (!perform(plan.steps[index]))
+    if (!perform(plan.steps[index]) || !performed(plan.steps[index]))
       return false;
   }
   return true;

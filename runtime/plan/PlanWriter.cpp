@@ -66,8 +66,19 @@ struct StepWriter {
     if (id)
       json["stream"] = id;
   }
-  void operator()(const AllocStep &step) { json["buffer"] = step.buffer; }
-  void operator()(const FreeStep &step) { json["buffer"] = step.buffer; }
+  /// Unlike `stream`, tells the default stream from none.
+  void optionalStream(std::optional<uint32_t> id) {
+    if (id)
+      json["stream"] = *id;
+  }
+  void operator()(const AllocStep &step) {
+    json["buffer"] = step.buffer;
+    optionalStream(step.stream);
+  }
+  void operator()(const FreeStep &step) {
+    json["buffer"] = step.buffer;
+    optionalStream(step.stream);
+  }
   void operator()(const UploadStep &step) {
     json["to"] = toJson(step.to);
     json["data"] = step.data;
@@ -75,6 +86,8 @@ struct StepWriter {
     addPointers(json, step.pointers);
     if (step.source)
       json["source"] = {{"upload", step.source->upload}, {"offset", step.source->offset}};
+    if (step.host != HostPart::Enqueues)
+      json["host"] = hostPartName(step.host);
   }
   void operator()(const FillStep &step) {
     json["to"] = toJson(step.to);
@@ -103,10 +116,13 @@ struct StepWriter {
     stream(step.stream);
     if (step.implicit)
       json["implicit"] = true;
+    if (step.asynchronous)
+      json["asynchronous"] = true;
   }
   void operator()(const SyncStep &step) {
-    if (step.stream)
-      json["stream"] = *step.stream;
+    optionalStream(step.stream);
+    if (step.event)
+      json["event"] = *step.event;
   }
   void operator()(const EventStep &step) {
     json["event"] = step.event;

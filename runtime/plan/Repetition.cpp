@@ -48,7 +48,7 @@ public:
   bool describe(const AllocStep &) { return false; }
   bool describe(const FreeStep &) { return false; }
   bool describe(const UploadStep &step) {
-    add(step.to).add(step.data).add(step.stream).add(step.pointers);
+    add(step.to).add(step.data).add(step.stream).add(step.pointers).add(step.host);
     return true;
   }
   bool describe(const FillStep &step) {
@@ -69,11 +69,11 @@ public:
     return true;
   }
   bool describe(const ReadStep &step) {
-    add(step.from).add(step.stream).add(step.implicit);
+    add(step.from).add(step.stream).add(step.implicit).add(step.asynchronous);
     return true;
   }
   bool describe(const SyncStep &step) {
-    add(step.stream.has_value()).add(step.stream.value_or(0));
+    add(step.stream.has_value()).add(step.stream.value_or(0)).add(step.event.has_value());
     return true;
   }
   // Events only order: which one it is may change from period to period.

@@ -13,9 +13,13 @@ namespace {
 /// `mergeBytes` unchanged bytes are uploaded with their neighbours.
 constexpr uint64_t pieceBytes = 16, mergeBytes = 256;
 
+/// In larger memory results are not hidden from the host: it takes time after each launch.
+constexpr uint64_t mostHiddenBytes = uint64_t(16) << 20;
+
 } // namespace
 
-Allocation *Allocations::allocate(uint64_t bytes, BufferKind kind) {
+Allocation *Allocations::allocate(uint64_t bytes, BufferKind kind,
+                                  std::optional<uint32_t> stream) {
   bool hostSide = kind == BufferKind::Managed || kind == BufferKind::Pinned;
   void *p = backend.allocate(bytes, hostSide);
   if (!p)
@@ -24,19 +28,20 @@ Allocation *Allocations::allocate(uint64_t bytes, BufferKind kind) {
   allocation.address = reinterpret_cast<uint64_t>(p);
   allocation.bytes = bytes;
   allocation.kind = kind;
+  allocation.stream = stream;
   Allocation &placed = byAddress[allocation.address] = std::move(allocation);
   if (kind != BufferKind::Pinned)
     buffer(placed);
   return &placed;
 }
 
-bool Allocations::release(void *p, bool pinned) {
+bool Allocations::release(void *p, bool pinned, std::optional<uint32_t> stream) {
   auto found = byAddress.find(reinterpret_cast<uint64_t>(p));
   if (found == byAddress.end() || found->second.kind == BufferKind::Symbol ||
       (found->second.kind == BufferKind::Pinned) != pinned)
     return false;
   if (found->second.buffer != noBuffer)
-    sequence.add(FreeStep{found->second.buffer});
+    sequence.add(FreeStep{found->second.buffer, stream});
   byAddress.erase(found);
   backend.free(p);
   return true;
@@ -112,7 +117,7 @@ uint32_t Allocations::buffer(Allocation &allocation) {
   sequence.plan.buffers.push_back({allocation.bytes, allocation.kind, allocation.address,
                                    ElementType::Unknown, allocation.symbol});
   if (allocation.kind != BufferKind::Symbol)
-    sequence.add(AllocStep{allocation.buffer});
+    sequence.add(AllocStep{allocation.buffer, allocation.stream});
   if (isWatched)
     watch(allocation);
   return allocation.buffer;
@@ -126,7 +131,7 @@ void Allocations::watch(Allocation &allocation) {
   // The host may have filled pinned memory long before a device sees it.
   if (full)
     sequence.upload(Region::linear({buffer(allocation), 0}, allocation.bytes),
-                    {allocation.data(), allocation.bytes}, 1, 0, /*isStaged=*/true);
+                    {allocation.data(), allocation.bytes}, 1, 0, /*isStaged=*/true, HostPart::Writes);
   allocation.shadow.assign(allocation.data(), allocation.data() + allocation.bytes);
   if (full)
     backend.noteHostWrite(allocation.data(), allocation.bytes);
@@ -140,7 +145,8 @@ void Allocations::flush(Allocation &allocation) {
     if (start == end)
       return;
     sequence.upload(Region::linear({buffer(allocation), start}, end - start),
-                    {allocation.data() + start, end - start}, 1, 0, /*isStaged=*/true);
+                    {allocation.data() + start, end - start}, 1, 0, /*isStaged=*/true,
+                    HostPart::Writes);
     backend.noteHostWrite(now + start, end - start);
     std::memcpy(then + start, now + start, end - start);
   };
@@ -157,31 +163,93 @@ void Allocations::flush(Allocation &allocation) {
   emit();
 }
 
+bool Allocations::hasHostVisible() const {
+  return std::any_of(byAddress.begin(), byAddress.end(),
+                     [](const auto &entry) { return entry.second.hostVisible; });
+}
+
 void Allocations::flushHostWrites() {
   for (auto &[address, allocation] : byAddress)
-    if (allocation.hostVisible)
+    if (allocation.hostVisible && !allocation.hidden.empty())
+      show(allocation);
+    else if (allocation.hostVisible)
       flush(allocation);
 }
 
-void Allocations::deviceWrote() {
+void Allocations::hide(Allocation &allocation) {
+  const auto *now = reinterpret_cast<const uint8_t *>(allocation.data());
+  if (std::memcmp(now, allocation.shadow.data(), allocation.bytes) == 0)
+    return;
+  allocation.hidden.assign(now, now + allocation.bytes);
+  std::memcpy(allocation.data(), allocation.shadow.data(), allocation.bytes);
+}
+
+void Allocations::show(Allocation &allocation) {
+  auto *now = reinterpret_cast<uint8_t *>(allocation.data());
+  bool hasWritten = false;
+  for (uint64_t i = 0; i < allocation.bytes; ++i)
+    if (now[i] == allocation.shadow[i]) {
+      now[i] = allocation.hidden[i];
+    } else { // by the host, meanwhile
+      allocation.shadow[i] = now[i];
+      hasWritten = true;
+    }
+  allocation.hidden.clear();
+  if (hasWritten)
+    backend.noteHostWrite(now, allocation.bytes);
+}
+
+void Allocations::showAll() {
   for (auto &[address, allocation] : byAddress)
-    if (allocation.hostVisible) {
+    if (!allocation.hidden.empty()) {
+      show(allocation);
       std::memcpy(allocation.shadow.data(), allocation.data(), allocation.bytes);
-      unseenWrites = true;
     }
 }
 
-void Allocations::hostMayLook() {
+bool Allocations::hasHidden() const {
+  return std::any_of(byAddress.begin(), byAddress.end(),
+                     [](const auto &entry) { return !entry.second.hidden.empty(); });
+}
+
+void Allocations::deviceWrote(const std::vector<uint64_t> &places) {
+  const Moment &writer = sequence.order.last();
+  for (uint64_t place : places)
+    if (Allocation *written = find(reinterpret_cast<void *>(place));
+        written && written->hostVisible && writer.stream)
+      written->writers[*writer.stream] = writer.number;
+  for (auto &[address, allocation] : byAddress)
+    if (allocation.hostVisible) {
+      if (sequence.mode == Mode::Run && allocation.bytes <= mostHiddenBytes)
+        hide(allocation);
+      else
+        std::memcpy(allocation.shadow.data(), allocation.data(), allocation.bytes);
+      allocation.isUnseen = unseenWrites = true;
+    }
+}
+
+void Allocations::hostMayLook(uint32_t stream) {
   if (!unseenWrites)
     return;
   unseenWrites = false;
+  const Moment now =
+      stream ? sequence.order.functionMoment(stream) : sequence.order.hostMoment();
   for (auto &[address, allocation] : byAddress) {
-    if (!allocation.hostVisible)
+    if (!allocation.hostVisible || !allocation.isUnseen)
+      continue;
+    allocation.isUnseen =
+        std::any_of(allocation.writers.begin(), allocation.writers.end(),
+                    [&](const auto &writer) { return !now.knows(writer.first, writer.second); });
+    unseenWrites |= allocation.isUnseen;
+    if (allocation.isUnseen)
       continue;
     // Writes of the host since the last launch are not the device's.
-    flush(allocation);
+    if (allocation.hidden.empty())
+      flush(allocation);
+    else
+      show(allocation);
     sequence.read(Region::linear({buffer(allocation), 0}, allocation.bytes), allocation.data(),
-                  allocation.data(), allocation.bytes, 0, /*implicit=*/true);
+                  allocation.data(), allocation.bytes, stream, /*implicit=*/true);
     std::memcpy(allocation.shadow.data(), allocation.data(), allocation.bytes);
   }
 }

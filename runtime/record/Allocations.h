@@ -25,7 +25,13 @@ struct Allocation {
   /// The host touches it without calls; `shadow` holds what the plan knows.
   bool hostVisible = false;
   std::vector<uint8_t> shadow;
+  /// A device may have written since the host looked; `writers` may have: by stream, the last one.
+  bool isUnseen = false;
+  StreamClock writers;
+  /// What the device has there while the host still sees `shadow`; empty if it sees the same.
+  std::vector<uint8_t> hidden;
   unsigned hostFlags = 0; ///< of cudaHostAlloc
+  std::optional<uint32_t> stream; ///< of cudaMallocAsync
 
   char *data() const { return reinterpret_cast<char *>(address); }
 };
@@ -36,10 +42,12 @@ public:
 
   /// New memory, or null if there is no room. Pinned memory enters the plan
   /// only when a device sees it (`buffer`).
-  Allocation *allocate(uint64_t bytes, BufferKind kind);
+  /// \p stream: it comes when that stream comes to it.
+  Allocation *allocate(uint64_t bytes, BufferKind kind,
+                       std::optional<uint32_t> stream = std::nullopt);
   /// False if no allocation of that kind starts at \p p. Any kind but pinned
-  /// counts as device memory here.
-  bool release(void *p, bool pinned);
+  /// counts as device memory here. \p stream: it goes when that stream comes to it.
+  bool release(void *p, bool pinned, std::optional<uint32_t> stream = std::nullopt);
   void addSymbol(const DeviceVariable &variable);
   /// By the name of the compiler of the host side or of the device side.
   Allocation *symbol(const std::string &name);
@@ -60,15 +68,24 @@ public:
   /// the device memory knows of them, in every mode.
   uint32_t buffer(Allocation &allocation);
 
+  /// Whether there is memory that the host touches without calls.
+  bool hasHostVisible() const;
   /// Before the device acts: what the host wrote by itself becomes uploads.
   void flushHostWrites();
-  /// After the device acted.
-  void deviceWrote();
-  /// The host has waited: it may look at host-visible memory the device may
-  /// have written.
-  void hostMayLook();
+  /// After the device acted: the operation that was enqueued last wrote at \p places, and may have
+  /// written elsewhere.
+  void deviceWrote(const std::vector<uint64_t> &places);
+  /// The host has waited: it may look at host-visible memory the device may have written, but for
+  /// what it has not waited for. \p stream: it is a function of the host's on that stream.
+  void hostMayLook(uint32_t stream = 0);
+  /// Everything that is hidden from the host is shown to it.
+  void showAll();
+  bool hasHidden() const;
 
 private:
+  void hide(Allocation &allocation);
+  /// The device's bytes come back, but for what the host has written; `shadow` stays what it sees.
+  void show(Allocation &allocation);
   void watch(Allocation &allocation);
   void flush(Allocation &allocation);
 

@@ -26,6 +26,8 @@ void moveRows(const Copy &copy) {
     std::memmove(copy.to.at + y * copy.to.pitch, copy.from.at + y * copy.from.pitch, copy.width);
 }
 
+uint64_t addressOf(const Rows &rows) { return reinterpret_cast<uint64_t>(rows.at); }
+
 /// Simulated time of moving \p bytes: a fixed cost and 25 bytes per nanosecond.
 void passTime(Session &session, uint64_t bytes) { session.deviceNanoseconds += 2000 + bytes / 25; }
 
@@ -47,10 +49,14 @@ bool kindFits(CopyKind kind, bool toDevice, bool fromDevice) {
 
 /// Whether \p copy is made when the device comes to it, and no sooner: \p p is page-locked.
 bool isLate(Session &session, const Copy &copy, const void *p) {
-  if (copy.blocking)
-    return false;
-  const Allocation *allocation = session.allocations.find(p);
-  return allocation && allocation->kind == BufferKind::Pinned;
+  return !copy.blocking && session.isPageLocked(p);
+}
+
+/// What the host has done when \p copy returns.
+HostPart hostPart(Session &session, const Copy &copy) {
+  if (!copy.blocking)
+    return HostPart::Enqueues;
+  return session.isPageLocked(copy.from.at) ? HostPart::Waits : HostPart::Stages;
 }
 
 Error hostToDevice(Session &session, const Copy &copy, const Region &to) {
@@ -66,14 +72,12 @@ Error hostToDevice(Session &session, const Copy &copy, const Region &to) {
     return cuda::success;
   }
   session.backend->write(copy.to, copy.from, copy.width, copy.height);
-  const Allocation *source = session.allocations.find(copy.from.at);
   session.sequence.upload(to, copy.from, copy.height, copy.stream,
-                          source && source->kind == BufferKind::Pinned);
+                          session.isPageLocked(copy.from.at), hostPart(session, copy));
   // The original's host is taken at its word: its kernels have run on what was there.
   if (session.sequence.mode == Mode::Oracle && isLate(session, copy, copy.from.at))
-    session.sequence.order.addCopy(copy.stream,
-                                   session.sequence.uploadedLate(copy.from, copy.height));
-  session.allocations.deviceWrote();
+    session.sequence.order.addCopy(session.sequence.uploadedLate(copy.from, copy.height));
+  session.allocations.deviceWrote({addressOf(copy.to)});
   return cuda::success;
 }
 
@@ -90,8 +94,8 @@ Error deviceToHost(Session &session, const Copy &copy, const Region &from) {
   }
   auto bytes = std::make_shared<std::vector<char>>(copy.width * copy.height);
   session.sequence.read(region, copy.from.at, bytes->data(), copy.width, copy.stream,
-                        /*implicit=*/false);
-  session.sequence.order.addCopy(copy.stream, [bytes, copy] {
+                        /*implicit=*/false, /*asynchronous=*/true);
+  session.sequence.order.addCopy([bytes, copy] {
     for (uint64_t y = 0; y < copy.height; ++y)
       std::memcpy(copy.to.at + y * copy.to.pitch, bytes->data() + y * copy.width, copy.width);
   });
@@ -107,7 +111,7 @@ Error deviceToDevice(Session &session, const Copy &copy, Region to, Region from)
     return cuda::success;
   session.sequence.add(CopyStep{to, from, copy.stream});
   session.backend->copy(copy.to, copy.from, copy.width, copy.height);
-  session.allocations.deviceWrote();
+  session.allocations.deviceWrote({addressOf(copy.to)});
   return cuda::success;
 }
 
@@ -137,6 +141,12 @@ Error run(Session &session, const Copy &copy) {
       !(from = allocations.region(copy.from.at, copy.width, copy.height, copy.from.pitch)))
     return cuda::invalidValue;
   passTime(session, copy.width * copy.height);
+  // Functions of the host that come before may read what the copy overwrites, and fill what it
+  // takes. Where nothing is executed, late copies come in their turn.
+  const bool takesNow = to && (!isLate(session, copy, copy.from.at) ||
+                               session.sequence.mode != Mode::Oracle);
+  if (!(to && from) && (takesNow || (from && !isLate(session, copy, copy.to.at))))
+    session.makeDueBefore(copy.stream);
   Error error = cuda::success;
   if (to && from)
     error = deviceToDevice(session, copy, *to, *from);
@@ -225,7 +235,7 @@ Error fillOn(Session &session, void *p, uint64_t pitch, int value, uint64_t widt
   session.sequence.add(FillStep{*region, static_cast<uint8_t>(value), stream});
   session.backend->fill({static_cast<char *>(p), pitch}, static_cast<uint8_t>(value), width,
                         height);
-  session.allocations.deviceWrote();
+  session.allocations.deviceWrote({reinterpret_cast<uint64_t>(p)});
   return cuda::success;
 }
 

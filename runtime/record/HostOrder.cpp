@@ -2,60 +2,60 @@
 #include "HostOrder.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace kbrt;
 
-static void join(std::map<uint32_t, uint64_t> &into, const std::map<uint32_t, uint64_t> &other) {
-  for (auto [stream, number] : other)
-    into[stream] = std::max(into[stream], number);
-}
-
-HostOrder::Clock &HostOrder::clockOf(uint32_t stream) {
-  Clock &clock = streams[stream];
-  // The default stream and those that do not opt out wait for each other.
-  if (stream == 0) {
-    for (const auto &[other, its] : streams)
-      if (other != 0 && !nonBlocking.count(other))
-        join(clock, its);
-  } else if (!nonBlocking.count(stream)) {
-    join(clock, Clock(streams[0]));
-  }
-  return clock;
-}
-
-void HostOrder::enqueue(uint32_t stream) { ++clockOf(stream)[stream]; }
-void HostOrder::record(uint32_t event, uint32_t stream) { events[event] = clockOf(stream); }
-void HostOrder::wait(uint32_t event, uint32_t stream) { join(streams[stream], events[event]); }
-
-void HostOrder::addCopy(uint32_t stream, std::function<void()> made) {
-  pending.push_back({stream, streams[stream][stream], std::move(made)});
-}
-
-void HostOrder::settle(const Clock &done) {
-  std::vector<PendingCopy> all = std::move(pending);
-  pending.clear();
-  for (PendingCopy &copy : all) {
-    auto known = done.find(copy.stream);
-    if (known != done.end() && known->second >= copy.number)
-      copy.made();
+void HostOrder::settle(const Moment &now) {
+  for (PendingWork &work : std::exchange(pending, {}))
+    if (now.isAfter(work.moment))
+      due.push_back(std::move(work));
     else
-      pending.push_back(std::move(copy));
+      pending.push_back(std::move(work));
+  makeDueCopies();
+}
+
+void HostOrder::makeDueCopies() {
+  while (!due.empty() && !due.front().isFunction) {
+    PendingWork work = std::move(due.front());
+    due.pop_front();
+    work.happens();
   }
 }
 
 void HostOrder::hostWaits(std::optional<uint32_t> stream) {
-  if (pending.empty())
-    return;
-  Clock done;
-  if (stream)
-    done = clockOf(*stream);
-  else
-    for (const auto &[other, its] : streams)
-      join(done, its);
-  settle(done);
+  clocks.hostWaits(stream);
+  if (!pending.empty())
+    settle(clocks.hostMoment());
 }
 
 void HostOrder::hostWaitsForEvent(uint32_t event) {
+  clocks.hostWaitsForEvent(event);
   if (!pending.empty())
-    settle(events[event]);
+    settle(clocks.hostMoment());
+}
+
+void HostOrder::makeDueBefore(uint32_t stream) {
+  if (!pending.empty())
+    settle(clocks.functionMoment(stream));
+}
+
+void HostOrder::makeAllDue() {
+  for (PendingWork &work : std::exchange(pending, {}))
+    due.push_back(std::move(work));
+  makeDueCopies();
+}
+
+bool HostOrder::hasFunctions() const {
+  return std::any_of(pending.begin(), pending.end(),
+                     [](const PendingWork &work) { return work.isFunction; });
+}
+
+std::optional<PendingWork> HostOrder::takeFunction() {
+  makeDueCopies();
+  if (due.empty())
+    return std::nullopt;
+  PendingWork work = std::move(due.front());
+  due.pop_front();
+  return work;
 }

@@ -1,57 +1,72 @@
 //===- HostOrder.h - What the host has waited for ----------------*- C++ -*-===//
 //
-// Owns copies between page-locked memory and the device that the host has not waited for. The
-// device executes steps at once; CUDA promises that such a copy has been made only when the host
-// has waited.
+// Owns what happens on the host's side when the device comes to it, and no sooner: copies between
+// page-locked memory and the device, and functions of the host. The device executes steps at
+// once; CUDA promises that such a copy has been made only when the host has waited.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBRT_RECORD_HOSTORDER_H
 #define KBRT_RECORD_HOSTORDER_H
 
 #include "kbrt/Memory.h"
-#include "kbrt/Plan.h"
+#include "kbrt/StreamOrder.h"
+#include <deque>
 #include <functional>
-#include <map>
-#include <optional>
-#include <set>
-#include <vector>
 
 namespace kbrt {
 
-/// A copy that may not have been made yet.
-struct PendingCopy {
-  uint32_t stream = 0;
-  uint64_t number = 0;        ///< of the step on its stream
-  std::function<void()> made; ///< does on the host's side what the copy does
+/// What may not have happened yet.
+struct PendingWork {
+  Moment moment;
+  std::function<void()> happens; ///< does on the host's side what the operation does
+  bool isFunction = false;       ///< the program's own: it runs outside `DeviceLock`
 };
 
 /// Follows the order that streams, events and waits give. Used under `DeviceLock`.
 class HostOrder {
 public:
   /// \p stream does not wait for the default one.
-  void addNonBlocking(uint32_t stream) { nonBlocking.insert(stream); }
+  void addNonBlocking(uint32_t stream) { clocks.addNonBlocking(stream); }
   /// Something is enqueued on \p stream.
-  void enqueue(uint32_t stream);
-  void record(uint32_t event, uint32_t stream);
-  void wait(uint32_t event, uint32_t stream);
-  /// What was enqueued on \p stream last is a copy; \p made is called once, when the host has
-  /// waited for it.
-  void addCopy(uint32_t stream, std::function<void()> made);
+  void enqueue(uint32_t stream) { latest = clocks.enqueue(stream); }
+  void record(uint32_t event, uint32_t stream) { clocks.record(event, stream); }
+  void wait(uint32_t event, uint32_t stream) { clocks.wait(event, stream); }
+  /// What was enqueued last.
+  const Moment &last() const { return latest; }
+  /// What was enqueued last is a copy; \p made is called once, when the host has waited for it.
+  void addCopy(std::function<void()> made) { pending.push_back({latest, std::move(made)}); }
+  /// What was enqueued last is a function of the program's.
+  void addFunction(std::function<void()> function) {
+    pending.push_back({latest, std::move(function), true});
+  }
 
-  /// The host waits for \p stream, or for everything.
+  /// The host waits for \p stream, or for everything: what is due happens, up to the first
+  /// function; that and the rest are for `takeFunction`.
   void hostWaits(std::optional<uint32_t> stream);
   void hostWaitsForEvent(uint32_t event);
+  /// What operations of \p stream wait for is due: its next one may need it.
+  void makeDueBefore(uint32_t stream);
+  /// All that is pending is due.
+  void makeAllDue();
+  bool hasFunctions() const;
+
+  bool hasDue() const { return !due.empty(); }
+  /// Makes the copies that are due up to the next function; returns that, or nothing at the end.
+  std::optional<PendingWork> takeFunction();
+
+  /// What the host knows to have ended.
+  Moment hostMoment() const { return clocks.hostMoment(); }
+  /// What a function on \p stream knows to have ended.
+  Moment functionMoment(uint32_t stream) { return clocks.functionMoment(stream); }
 
 private:
-  /// By stream, up to which of its steps all has been done.
-  using Clock = std::map<uint32_t, uint64_t>;
-  void settle(const Clock &done);
-  /// What \p stream has been given, and what that waits for.
-  Clock &clockOf(uint32_t stream);
+  void settle(const Moment &now);
+  void makeDueCopies();
 
-  std::set<uint32_t> nonBlocking;
-  std::map<uint32_t, Clock> streams, events;
-  std::vector<PendingCopy> pending;
+  StreamClocks clocks;
+  Moment latest;
+  std::vector<PendingWork> pending;
+  std::deque<PendingWork> due;
 };
 
 } // namespace kbrt

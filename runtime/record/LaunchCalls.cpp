@@ -60,10 +60,25 @@ Argument argument(Session &session, const void *value, uint32_t bytes) {
   return result;
 }
 
+/// Where the pointers of \p step begin that are not to const.
+std::vector<uint64_t> writablePlaces(const LaunchStep &step) {
+  std::vector<uint64_t> places;
+  auto constants = constPointerParameters(step.kernel);
+  for (size_t i = 0; i < step.arguments.size(); ++i)
+    for (const PointerWord &word : step.arguments[i].pointers)
+      if (!constants || i >= constants->size() || !(*constants)[i]) {
+        uint64_t &place = places.emplace_back();
+        std::memcpy(&place, step.arguments[i].bytes.data() + word.at, sizeof place);
+      }
+  return places;
+}
+
 /// Launches \p kernel on stream \p stream.
 Error launchOn(Session &session, const Request &request, const DeviceKernel &kernel,
                uint32_t stream) {
   session.countLaunch();
+  if (session.allocations.hasHostVisible())
+    session.makeDueBefore(stream); // functions of the host may have filled it
   session.allocations.flushHostWrites();
   LaunchStep step;
   step.kernel = kernel.name;
@@ -76,11 +91,14 @@ Error launchOn(Session &session, const Request &request, const DeviceKernel &ker
   KernelLaunch launch{&kernel,          step.grid,         step.block,
                       step.sharedBytes, request.arguments, session.kernelSeconds};
   uint64_t threads = step.grid.count() * step.block.count();
+  const std::vector<uint64_t> places = writablePlaces(step);
   session.sequence.add(std::move(step));
   // Simulated time: a launch, and two threads per nanosecond.
   session.deviceNanoseconds += 3000 + threads / 2;
   Error error = session.sequence.executing() ? session.backend->launch(launch) : cuda::success;
-  session.allocations.deviceWrote();
+  session.allocations.deviceWrote(places);
+  if (session.allocations.hasHidden())
+    session.startToCatchUpWhenQuiet();
   return error;
 }
 

@@ -119,7 +119,7 @@ BlasStatus record(Session &session, Handle *handle, const Product &product) {
   if (session.sequence.executing())
     session.backend->multiply(step,
                               {product.a.at, product.b.at, const_cast<float *>(product.c.at)});
-  session.allocations.deviceWrote();
+  session.allocations.deviceWrote({reinterpret_cast<uint64_t>(product.c.at)});
   return blasSuccess;
 }
 

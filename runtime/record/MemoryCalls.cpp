@@ -10,7 +10,7 @@ using namespace kbrt;
 using cuda::Error;
 
 static Error allocate(Session &session, void **p, uint64_t bytes, BufferKind kind,
-                      unsigned flags = 0) {
+                      unsigned flags = 0, std::optional<uint32_t> stream = std::nullopt) {
   if (!p)
     return cuda::invalidValue;
   *p = nullptr;
@@ -18,7 +18,7 @@ static Error allocate(Session &session, void **p, uint64_t bytes, BufferKind kin
     return error;
   if (bytes == 0)
     return cuda::success;
-  Allocation *allocation = session.allocations.allocate(bytes, kind);
+  Allocation *allocation = session.allocations.allocate(bytes, kind, stream);
   if (!allocation)
     return cuda::memoryAllocation;
   allocation->hostFlags = flags;
@@ -26,13 +26,14 @@ static Error allocate(Session &session, void **p, uint64_t bytes, BufferKind kin
   return cuda::success;
 }
 
-static Error release(Session &session, void *p, bool pinned) {
+static Error release(Session &session, void *p, bool pinned,
+                     std::optional<uint32_t> stream = std::nullopt) {
   if (!p)
     return cuda::success;
   if (Error error = Graphs::get().checkAllocation())
     return error;
   session.makeHeldChanges();
-  return session.allocations.release(p, pinned) ? cuda::success : cuda::invalidValue;
+  return session.allocations.release(p, pinned, stream) ? cuda::success : cuda::invalidValue;
 }
 
 KB_API Error cudaMalloc(void **p, size_t bytes) {
@@ -56,19 +57,22 @@ static void refuseCaptured(Session &session, cuda::Stream stream) {
                  "memory of a captured stream is not supported by the recorder");
 }
 
+static Error allocateOn(Session &session, void **p, uint64_t bytes, cuda::Stream stream) {
+  refuseCaptured(session, stream);
+  auto id = Streams::get().find(stream);
+  return id ? allocate(session, p, bytes, BufferKind::Device, 0, id) : cuda::invalidResourceHandle;
+}
+
 KB_API Error cudaMallocAsync(void **p, size_t bytes, cuda::Stream stream) {
   return apiCall(__func__, [&](Session &s) {
-    refuseCaptured(s, stream);
-    return Streams::get().find(stream) ? allocate(s, p, bytes, BufferKind::Device)
-                                       : cuda::invalidResourceHandle;
+    return allocateOn(s, p, bytes, stream);
   });
 }
 KB_PER_THREAD(cudaMallocAsync, _ptsz)
 
 KB_API Error cudaMallocFromPoolAsync(void **p, size_t bytes, void *, cuda::Stream stream) {
   return apiCall(__func__, [&](Session &s) {
-    refuseCaptured(s, stream);
-    return allocate(s, p, bytes, BufferKind::Device);
+    return allocateOn(s, p, bytes, stream);
   });
 }
 KB_PER_THREAD(cudaMallocFromPoolAsync, _ptsz)
@@ -76,7 +80,8 @@ KB_PER_THREAD(cudaMallocFromPoolAsync, _ptsz)
 KB_API Error cudaFreeAsync(void *p, cuda::Stream stream) {
   return apiCall(__func__, [&](Session &s) {
     refuseCaptured(s, stream);
-    return Streams::get().find(stream) ? release(s, p, false) : cuda::invalidResourceHandle;
+    auto id = Streams::get().find(stream);
+    return id ? release(s, p, false, id) : cuda::invalidResourceHandle;
   });
 }
 KB_PER_THREAD(cudaFreeAsync, _ptsz)
@@ -145,21 +150,26 @@ KB_API Error cudaHostGetFlags(unsigned *flags, void *host) {
   });
 }
 
-/// Page-locking the program's own memory only makes copies faster. That a
-/// kernel uses it through a mapping is refused, because it lies outside the
-/// device arena.
+/// The program's own memory becomes page-locked: copies may be made late from then on. That a
+/// kernel uses it through a mapping is refused, because it lies outside the device arena.
 KB_API Error cudaHostRegister(void *p, size_t bytes, unsigned flags) {
   return apiCall(__func__, [&](Session &s) {
     constexpr unsigned mapped = 2, ioMemory = 4;
     if (flags & (mapped | ioMemory))
       s.stop(Ending::Unsupported,
              "cudaHostRegister with mapped or I/O memory is not supported by the recorder");
-    return Error{p && bytes ? cuda::success : cuda::invalidValue};
+    if (!p || !bytes)
+      return Error{cuda::invalidValue};
+    return Error{s.registered.add(p, bytes) ? cuda::success : cuda::hostMemoryAlreadyRegistered};
   });
 }
 KB_API Error cudaHostUnregister(void *p) {
-  return apiCall(__func__,
-                 [&](Session &) { return Error{p ? cuda::success : cuda::invalidValue}; });
+  return apiCall(__func__, [&](Session &s) {
+    if (!p)
+      return Error{cuda::invalidValue};
+    s.sequence.order.hostWaits(std::nullopt); // copies that are under way end before
+    return Error{s.registered.remove(p) ? cuda::success : cuda::hostMemoryNotRegistered};
+  });
 }
 
 KB_API Error cudaMemGetInfo(size_t *freeBytes, size_t *totalBytes) {
@@ -180,7 +190,9 @@ KB_API Error cudaPointerGetAttributes(cuda::PointerAttributes *attributes, const
     enum { unregistered, host, device, managed };
     Allocation *allocation = s.allocations.find(p);
     auto *address = const_cast<void *>(p);
-    if (!allocation)
+    if (!allocation && s.registered.contains(p))
+      *attributes = {host, 0, nullptr, address};
+    else if (!allocation)
       *attributes = {unregistered, -2, nullptr, address};
     else if (allocation->kind == BufferKind::Pinned)
       *attributes = {host, 0, address, address};

@@ -34,6 +34,10 @@ void Sequence::add(Step step) {
     order.enqueue(launch->stream);
   else if (const auto *product = std::get_if<MatmulStep>(&step))
     order.enqueue(product->stream);
+  else if (const auto *alloc = std::get_if<AllocStep>(&step); alloc && alloc->stream)
+    order.enqueue(*alloc->stream);
+  else if (const auto *free = std::get_if<FreeStep>(&step); free && free->stream)
+    order.enqueue(*free->stream);
   else if (const auto *event = std::get_if<EventStep>(&step))
     order.record(event->event, event->stream);
   else if (const auto *wait = std::get_if<WaitStep>(&step))
@@ -75,8 +79,9 @@ void Sequence::noteSource(UploadStep &step, const char *source) {
 }
 
 void Sequence::upload(const Region &region, Rows source, uint64_t height, uint32_t stream,
-                      bool isStaged) {
-  order.enqueue(stream);
+                      bool isStaged, HostPart host) {
+  if (host != HostPart::Writes)
+    order.enqueue(stream);
   if (!recording())
     return;
   uint64_t width = region.bytes() / height, bytes = region.bytes();
@@ -85,6 +90,7 @@ void Sequence::upload(const Region &region, Rows source, uint64_t height, uint32
     UploadStep step{region, place, stream};
     if (isOnePiece && !isStaged)
       noteSource(step, source.at);
+    step.host = host;
     ++uploadCount;
     add(std::move(step));
   };
@@ -104,7 +110,7 @@ void Sequence::upload(const Region &region, Rows source, uint64_t height, uint32
 }
 
 void Sequence::read(const Region &region, const void *memory, void *target, uint64_t targetPitch,
-                    uint32_t stream, bool implicit) {
+                    uint32_t stream, bool implicit, bool asynchronous) {
   const bool wasPastCut = isPastCut;
   // Nothing before the cut used this memory, or the original's run ended here.
   if (wasPastCut && mode != Mode::Run &&
@@ -112,7 +118,7 @@ void Sequence::read(const Region &region, const void *memory, void *target, uint
        (mode == Mode::Oracle && answered == oracle.bytes)))
     endOfRun();
   isPastCut = false;
-  readNow(region, memory, target, targetPitch, stream, implicit);
+  readNow(region, memory, target, targetPitch, stream, implicit, asynchronous);
   isPastCut = wasPastCut;
   hasUnreadLaunch = false;
   if (isPastCut)
@@ -120,11 +126,11 @@ void Sequence::read(const Region &region, const void *memory, void *target, uint
 }
 
 void Sequence::readNow(const Region &region, const void *memory, void *target, uint64_t targetPitch,
-                       uint32_t stream, bool implicit) {
+                       uint32_t stream, bool implicit, bool asynchronous) {
   if (!implicit)
     order.enqueue(stream);
   if (recording())
-    add(ReadStep{region, observables.size(), stream, implicit});
+    add(ReadStep{region, observables.size(), stream, implicit, asynchronous});
   if (mode == Mode::Oracle) {
     answer(region, target, targetPitch);
   } else if (memory != target) {

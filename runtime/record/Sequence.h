@@ -70,11 +70,12 @@ public:
   /// are as many bytes. The caller has moved them.
   /// \p isStaged: \p source is page-locked, and filled again and again.
   void upload(const Region &region, Rows source, uint64_t height, uint32_t stream,
-              bool isStaged = false);
+              bool isStaged = false, HostPart host = HostPart::Enqueues);
   /// Gives the host the bytes of \p region, whose rows lie at \p memory: into
   /// \p target, row by row (which may be \p memory itself).
+  /// \p asynchronous: the host does not wait for it.
   void read(const Region &region, const void *memory, void *target, uint64_t targetPitch,
-            uint32_t stream, bool implicit);
+            uint32_t stream, bool implicit, bool asynchronous = false);
 
   /// Called when the host has read a result.
   std::function<void()> hasRead;
@@ -88,7 +89,7 @@ public:
 
 private:
   void readNow(const Region &region, const void *memory, void *target, uint64_t targetPitch,
-               uint32_t stream, bool implicit);
+               uint32_t stream, bool implicit, bool asynchronous);
   void append(PayloadFile &file, const void *bytes, uint64_t count, const char *what);
   void answer(const Region &region, void *target, uint64_t targetPitch);
 

@@ -69,6 +69,26 @@ __attribute__((destructor)) void end() {
 
 thread_local cuda::Error Session::lastError = cuda::success;
 
+bool RegisteredMemory::add(const void *p, uint64_t bytes) {
+  const auto begin = reinterpret_cast<uint64_t>(p);
+  auto next = ranges.lower_bound(begin);
+  if ((next != ranges.end() && next->first - begin < bytes) || contains(p))
+    return false;
+  ranges[begin] = bytes;
+  return true;
+}
+
+bool RegisteredMemory::contains(const void *p) const {
+  const auto address = reinterpret_cast<uint64_t>(p);
+  auto next = ranges.upper_bound(address);
+  return next != ranges.begin() && address - std::prev(next)->first < std::prev(next)->second;
+}
+
+bool Session::isPageLocked(const void *p) {
+  const Allocation *allocation = allocations.find(p);
+  return allocation ? allocation->kind == BufferKind::Pinned : registered.contains(p);
+}
+
 Session &Session::get() {
   static Session *session = new Session;
   return *session;
@@ -176,6 +196,66 @@ void Session::draftWhenQuiet() {
     inferElementTypes(draft, *backend, variables);
   draft.outcome.ending = Ending::Exit;
   sequence.keeper->draft(planToJson(draft));
+}
+
+void Session::addFunction(uint32_t stream, std::function<void()> function) {
+  sequence.order.enqueue(stream);
+  sequence.order.addFunction(std::move(function));
+  startToCatchUpWhenQuiet();
+}
+
+void Session::startToCatchUpWhenQuiet() {
+  if (!std::exchange(catchesUp, true))
+    std::thread([this] { catchUpWhenQuiet(); }).detach();
+}
+
+void Session::makeDueBefore(uint32_t stream) {
+  if (!sequence.order.hasFunctions())
+    return;
+  sequence.order.makeDueBefore(stream);
+  runDue();
+}
+
+void Session::runDue() {
+  for (;;) {
+    std::optional<PendingWork> function;
+    {
+      DeviceLock lock;
+      if (!sequence.order.hasDue())
+        return;
+      function = sequence.order.takeFunction();
+      if (function)
+        allocations.hostMayLook(*function->moment.stream);
+    }
+    if (function)
+      function->happens();
+  }
+}
+
+void Session::waitForFunctions() {
+  while (functionsOfThread)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+void Session::catchUpWhenQuiet() {
+  constexpr std::chrono::milliseconds quiet{100};
+  for (uint64_t seen = 0;;) {
+    std::this_thread::sleep_for(quiet);
+    if (std::exchange(seen, calls) != calls)
+      continue;
+    {
+      DeviceLock lock;
+      if (finished)
+        return;
+      allocations.showAll();
+      if (!sequence.order.hasFunctions())
+        continue;
+      ++functionsOfThread;
+      sequence.order.makeAllDue();
+    }
+    runDue();
+    --functionsOfThread;
+  }
 }
 
 void Session::loadImage() {

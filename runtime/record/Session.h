@@ -18,6 +18,19 @@
 
 namespace kbrt {
 
+/// Memory of the program's own that cudaHostRegister has page-locked.
+class RegisteredMemory {
+public:
+  /// False if some of it is registered already.
+  bool add(const void *p, uint64_t bytes);
+  /// False if none begins at \p p.
+  bool remove(const void *p) { return ranges.erase(reinterpret_cast<uint64_t>(p)) != 0; }
+  bool contains(const void *p) const;
+
+private:
+  std::map<uint64_t, uint64_t> ranges; ///< begin to bytes
+};
+
 /// One per process; never destroyed, because the program's own destructors may
 /// still call CUDA. Used under `DeviceLock`.
 class Session {
@@ -27,6 +40,9 @@ public:
   Sequence sequence;
   std::unique_ptr<Backend> backend;
   Allocations allocations;
+  RegisteredMemory registered;
+  /// Whether copies to or from \p p are made when the device comes to them.
+  bool isPageLocked(const void *p);
 
   /// Loads the image of KBRECORD_IMAGE once; ends the process with a message if that cannot be
   /// done. Its variables are known to `allocations` from then on.
@@ -71,6 +87,19 @@ public:
   /// Makes the changes that wait. Before anything that could see them.
   void makeHeldChanges();
 
+  /// A function of the program's on \p stream, which runs when the device comes to it.
+  void addFunction(uint32_t stream, std::function<void()> function);
+  /// What \p stream waits for happens now: its next operation needs what lies in host memory.
+  void makeDueBefore(uint32_t stream);
+  /// Runs the functions that are due. Outside `DeviceLock`, because they may wait for another
+  /// thread.
+  void runDue();
+  /// Runs functions and shows what is hidden when no CUDA call has come for a while: the host may
+  /// wait for them without one. In a thread of its own, which is started once.
+  void startToCatchUpWhenQuiet();
+  /// Until no function runs in a thread of its own.
+  void waitForFunctions();
+
   /// A CUDA call has come.
   void noteCall() { ++calls; }
 
@@ -83,7 +112,9 @@ private:
   /// started once.
   void startToDraftWhenQuiet();
   void draftWhenQuiet();
-  bool waitsForQuiet = false, waitsToDraft = false;
+  void catchUpWhenQuiet();
+  bool waitsForQuiet = false, waitsToDraft = false, catchesUp = false;
+  std::atomic<unsigned> functionsOfThread = 0;
   std::atomic<uint64_t> calls = 0;
   double quietSeconds = 0;
   Session();
@@ -97,13 +128,18 @@ private:
 /// Runs \p body under the device lock, in a process without a sticky error, and
 /// notes its result.
 template <typename Body> cuda::Error apiCall(const char *name, Body body) {
-  DeviceLock lock;
   Session &session = Session::get();
-  session.noteCall();
-  if (session.stickyError)
-    return session.note(name, session.stickyError);
-  settleFacts();
-  return session.note(name, body(session));
+  cuda::Error error;
+  {
+    DeviceLock lock;
+    session.noteCall();
+    if (session.stickyError)
+      return session.note(name, session.stickyError);
+    settleFacts();
+    error = session.note(name, body(session));
+  }
+  session.runDue();
+  return error;
 }
 
 } // namespace kbrt

@@ -70,15 +70,21 @@ static Error synchronize(Session &session, std::optional<uint32_t> stream) {
   return cuda::success;
 }
 
+/// A call after which functions of the host that come before it have ended.
+template <typename Body> static Error waitCall(const char *name, Body body) {
+  Session::get().waitForFunctions();
+  return apiCall(name, body);
+}
+
 KB_API Error cudaDeviceSynchronize() {
-  return apiCall(__func__, [](Session &s) { return synchronize(s, std::nullopt); });
+  return waitCall(__func__, [](Session &s) { return synchronize(s, std::nullopt); });
 }
 KB_API Error cudaThreadSynchronize() {
-  return apiCall(__func__, [](Session &s) { return synchronize(s, std::nullopt); });
+  return waitCall(__func__, [](Session &s) { return synchronize(s, std::nullopt); });
 }
 
 KB_API Error cudaStreamSynchronize(cuda::Stream stream) {
-  return apiCall(__func__, [&](Session &s) {
+  return waitCall(__func__, [&](Session &s) {
     auto id = Streams::get().find(stream);
     return id ? synchronize(s, id) : Error{cuda::invalidResourceHandle};
   });
@@ -90,11 +96,7 @@ KB_API Error cudaStreamQuery(cuda::Stream stream) {
     auto id = Streams::get().find(stream);
     if (!id)
       return Error{cuda::invalidResourceHandle};
-    if (Error error = Graphs::get().checkWait())
-      return error;
-    s.sequence.order.hostWaits(id);
-    s.allocations.hostMayLook();
-    return Error{cuda::success};
+    return synchronize(s, id);
   });
 }
 KB_PER_THREAD(cudaStreamQuery, _ptsz)
@@ -159,39 +161,30 @@ KB_API Error cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
   });
 }
 
-// Everything before a host function has run by the time it is enqueued. It
-// runs outside the lock, because it may wait for another thread.
-KB_API Error cudaLaunchHostFunc(cuda::Stream stream, void (*function)(void *), void *data) {
-  Error error = apiCall(__func__, [&](Session &s) {
+static Error enqueueFunction(const char *call, cuda::Stream stream, bool isFunction,
+                             std::function<void()> function) {
+  return apiCall(call, [&](Session &s) {
     if (Graphs::get().isCapturing())
       s.stop(Ending::Unsupported,
              "a host function in a captured stream is not supported by the recorder");
-    if (auto id = Streams::get().find(stream))
-      s.sequence.order.hostWaits(id);
-    s.allocations.hostMayLook();
-    return Error{function && Streams::get().find(stream) ? cuda::success : cuda::invalidValue};
+    auto id = Streams::get().find(stream);
+    if (!isFunction || !id)
+      return Error{cuda::invalidValue};
+    s.addFunction(*id, std::move(function));
+    return Error{cuda::success};
   });
-  if (error == cuda::success)
-    function(data);
-  return error;
+}
+
+KB_API Error cudaLaunchHostFunc(cuda::Stream stream, void (*function)(void *), void *data) {
+  return enqueueFunction(__func__, stream, function, [=] { function(data); });
 }
 KB_PER_THREAD(cudaLaunchHostFunc, _ptsz)
 
 KB_API Error cudaStreamAddCallback(cuda::Stream stream,
                                    void (*function)(cuda::Stream, Error, void *), void *data,
                                    unsigned) {
-  Error error = apiCall(__func__, [&](Session &s) {
-    if (Graphs::get().isCapturing())
-      s.stop(Ending::Unsupported,
-             "a host function in a captured stream is not supported by the recorder");
-    if (auto id = Streams::get().find(stream))
-      s.sequence.order.hostWaits(id);
-    s.allocations.hostMayLook();
-    return Error{function && Streams::get().find(stream) ? cuda::success : cuda::invalidValue};
-  });
-  if (error == cuda::success)
-    function(stream, cuda::success, data);
-  return error;
+  return enqueueFunction(__func__, stream, function,
+                         [=] { function(stream, cuda::success, data); });
 }
 KB_PER_THREAD(cudaStreamAddCallback, _ptsz)
 
@@ -243,17 +236,22 @@ KB_API Error cudaEventRecordWithFlags(cuda::Event event, cuda::Stream stream, un
 }
 KB_PER_THREAD(cudaEventRecordWithFlags, _ptsz)
 
+/// The host knows that \p state has come: what was before it is done.
+static Error waitForEvent(Session &session, const EventState &state) {
+  session.sequence.order.hostWaitsForEvent(state.id);
+  session.sequence.add(SyncStep{std::nullopt, state.id});
+  session.allocations.hostMayLook();
+  return cuda::success;
+}
+
 KB_API Error cudaEventSynchronize(cuda::Event event) {
-  return apiCall(__func__, [&](Session &s) {
+  return waitCall(__func__, [&](Session &s) {
     EventState *state = Streams::get().findEvent(event);
     if (!state)
       return Error{cuda::invalidResourceHandle};
     if (Error error = Graphs::get().checkWait())
       return error;
-    s.sequence.order.hostWaitsForEvent(state->id);
-    s.sequence.add(SyncStep{std::nullopt});
-    s.allocations.hostMayLook();
-    return Error{cuda::success};
+    return waitForEvent(s, *state);
   });
 }
 
@@ -264,9 +262,7 @@ KB_API Error cudaEventQuery(cuda::Event event) {
       return Error{cuda::invalidResourceHandle};
     if (Error error = Graphs::get().checkWait())
       return error;
-    s.sequence.order.hostWaitsForEvent(state->id);
-    s.allocations.hostMayLook();
-    return Error{cuda::success};
+    return waitForEvent(s, *state);
   });
 }
 

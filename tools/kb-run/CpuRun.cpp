@@ -24,6 +24,9 @@ Json launchJson(const Plan &plan, const PlanLaunch &launch) {
 }
 
 bool hasErrors(const PlanResult &result) {
+  for (const Finding &finding : result.findings)
+    if (finding.severity == Severity::Error)
+      return true;
   for (const PlanLaunch &launch : result.launches)
     for (const Finding &finding : launch.result.findings)
       if (finding.severity == Severity::Error)
@@ -91,6 +94,10 @@ Outcome runOnCpu(const Job &job, Progress &progress) {
   result["launches"] = Json::array();
   for (const PlanLaunch &launch : first.launches)
     result["launches"].push_back(launchJson(plan, launch));
+  for (const Finding &finding : first.findings)
+    result["findings"].push_back(Json::parse(toJson(finding)));
+  if (!first.orderUnknown.empty())
+    result["orderUnknown"] = first.orderUnknown;
   result["observables"] = {{"bytes", first.observables.size()},
                            {"expectedBytes", observableBytes(plan)},
                            {"digest", digestOf(first.observables)}};

@@ -95,8 +95,10 @@ struct RunResult {
   RunStatus status = RunStatus::Ok;
   std::string message; ///< empty if Ok; names kernel, thread and line
   std::vector<LaunchRecord> launches;
-  /// Findings of no launch: changed guard zones, changed const inputs.
+  /// Findings of no launch: changed guard zones, changed const inputs, steps in no order.
   std::vector<DeviceFinding> findings;
+  /// Why a checked run does not know whether steps in no order use the same bytes; empty if it does.
+  std::string orderUnknown;
   /// Bytes of each read step of the plan, in order.
   std::vector<SharedBytes> outputs;
   /// Where a repetition's outputs differed from the first one's; empty if all agree.

@@ -182,7 +182,7 @@ static std::string mnemonic(const Access &access) {
   raw_string_ostream stream(text);
   Type *type = nullptr;
   if (auto *load = dyn_cast<LoadInst>(access.instruction)) {
-    stream << "ld";
+    stream << (load->isAtomic() ? "ld.atomic" : "ld");
     type = load->getType();
   } else if (auto *store = dyn_cast<StoreInst>(access.instruction)) {
     stream << "st";

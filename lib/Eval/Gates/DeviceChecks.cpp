@@ -78,6 +78,9 @@ static const DeviceFinding *weakFinding(const RunResult &run) {
     for (const DeviceFinding &finding : launch.findings)
       if (finding.kind == "weak-order")
         return &finding;
+  for (const DeviceFinding &finding : run.findings)
+    if (finding.kind == "unordered" && finding.benign)
+      return &finding;
   return nullptr;
 }
 

@@ -168,6 +168,62 @@ static Expected<std::optional<GateRecord>> tryOtherOrders(GateContext &context,
   return std::nullopt;
 }
 
+namespace {
+/// What a checked run tells of steps in no order.
+struct TouchedInOrder {
+  bool isKnown = false; ///< the CPU device has seen what all launches touch
+  std::string conflict; ///< empty if there is none
+};
+} // namespace
+
+static Expected<TouchedInOrder> checkTouches(GateContext &context, const TestCase &test) {
+  Judge::Impl &judge = context.judge;
+  Expected<std::optional<std::string>> refusal = judge.cpuRefusal(test);
+  if (!refusal)
+    return refusal.takeError();
+  if (*refusal)
+    return TouchedInOrder{};
+  Expected<RunPointer> checked =
+      judge.run(context.candidate, test, RunMode::Check, judge.cpuOptions(context.candidate));
+  if (!checked) {
+    // It lacks a construct of the candidate's.
+    Expected<GateRecord> blamed =
+        blameProgram(checked.takeError(), GateId::G4, FailureClass::Runtime);
+    if (!blamed)
+      return blamed.takeError();
+    return TouchedInOrder{};
+  }
+  for (const DeviceFinding &finding : (*checked)->findings)
+    if (finding.kind == "unordered" && !finding.benign)
+      return TouchedInOrder{true, finding.text};
+  return TouchedInOrder{(*checked)->status == RunStatus::Ok && (*checked)->defects().empty() &&
+                            (*checked)->orderUnknown.empty(),
+                        ""};
+}
+
+/// Whether the candidate's host keeps in order what must be.
+static Expected<std::optional<GateRecord>>
+auditOrder(GateContext &context, const TestCase &test, const std::string &folder, GateId gate,
+           const UnorderedSteps &before, const UnorderedSteps &after) {
+  if (!after.certain && after.otherOrders.empty())
+    return std::nullopt;
+  Expected<TouchedInOrder> touched = checkTouches(context, test);
+  if (!touched)
+    return touched.takeError();
+  if (!touched->conflict.empty())
+    return GateRecord::fail(gate, FailureClass::Constraints,
+                            "the candidate's host does not wait: " + touched->conflict);
+  if (touched->isKnown)
+    return std::nullopt;
+  // What the original does not keep in order, nobody has to.
+  if (before.certain || !before.otherOrders.empty())
+    return std::nullopt;
+  if (after.certain)
+    return GateRecord::fail(gate, FailureClass::Constraints,
+                            "the candidate's host does not wait: " + *after.certain);
+  return tryOtherOrders(context, test, folder, gate, after);
+}
+
 /// A candidate's host code may rearrange launches; the work must stay on the
 /// device, and no answer may come from the host.
 Expected<std::optional<GateRecord>> auditHost(GateContext &context, const TestCase &test,
@@ -189,17 +245,10 @@ Expected<std::optional<GateRecord>> auditHost(GateContext &context, const TestCa
     return joinErrors(before.takeError(), after.takeError());
   if (before->launches && !after->launches)
     return GateRecord::fail(gate, FailureClass::Constraints, "the candidate launches no kernel");
-  // What the original does not keep in order, nobody has to.
-  const bool isOrdered = !before->unordered.certain && before->unordered.otherOrders.empty();
-  if (after->unordered.certain && isOrdered)
-    return GateRecord::fail(gate, FailureClass::Constraints,
-                            "the candidate's host does not wait: " + *after->unordered.certain);
-  if (isOrdered) {
-    Expected<std::optional<GateRecord>> ordered =
-        tryOtherOrders(context, test, *candidate, gate, after->unordered);
-    if (!ordered || *ordered)
-      return ordered;
-  }
+  Expected<std::optional<GateRecord>> ordered =
+      auditOrder(context, test, *candidate, gate, before->unordered, after->unordered);
+  if (!ordered || *ordered)
+    return ordered;
   llvm::append_range(before->uploads, before->tables); // either may become the other
   // A table of the candidate's own, of factors or codes, stays what it is while the inputs vary; a
   // result in it would not fit them.

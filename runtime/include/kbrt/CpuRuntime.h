@@ -82,10 +82,12 @@ enum class FindingKind : uint8_t {
   GuardZoneChanged,  ///< found after the launch (plain mode too)
   ConstInputChanged, ///< a buffer that the kernel takes only by pointer to const (executePlan)
   WeakOrder,         ///< right on this device, and not promised by CUDA; always benign
+  Unordered,         ///< two steps of a plan use the same bytes, and neither waits (executePlan)
 };
 const char *toString(FindingKind kind);
 
-/// Error: the program's result may be wrong. Benign: two threads wrote the same value.
+/// Error: the program's result may be wrong. Benign: two threads wrote the same value, or an order
+/// is kept by every device and promised by none.
 enum class Severity : uint8_t { Error, Benign };
 const char *toString(Severity severity);
 

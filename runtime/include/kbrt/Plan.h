@@ -120,10 +120,12 @@ struct Argument {
 /// with the image's initial value.
 struct AllocStep {
   uint32_t buffer = 0;
+  std::optional<uint32_t> stream = std::nullopt; ///< of cudaMallocAsync
 };
-/// Memory goes.
+/// Memory goes. Without a stream the host waits for everything first, as cudaFree does.
 struct FreeStep {
   uint32_t buffer = 0;
+  std::optional<uint32_t> stream = std::nullopt; ///< of cudaFreeAsync
 };
 /// Of the host memory that an upload reads: it begins `offset` bytes behind that of an earlier
 /// upload, and they overlap.
@@ -131,6 +133,16 @@ struct SharedSource {
   uint32_t upload = 0; ///< its number among the uploads
   int64_t offset = 0;
 };
+/// What the host has done when the call behind an upload returns.
+enum class HostPart : uint8_t {
+  Enqueues, ///< nothing is known of the copy: cudaMemcpyAsync
+  Stages,   ///< taken the bytes out of pageable memory: cudaMemcpy, which need not have come
+  Waits,    ///< waited for the copy: cudaMemcpy from page-locked memory
+  Writes    ///< it wrote them itself, into managed or mapped memory
+};
+/// "enqueues" and so on.
+const char *hostPartName(HostPart part);
+std::optional<HostPart> hostPartFromName(std::string_view name);
 /// Host bytes to device memory: `to.bytes()` bytes of data.bin from `data` on,
 /// rows one after the other.
 struct UploadStep {
@@ -141,6 +153,7 @@ struct UploadStep {
   std::vector<PointerWord> pointers = {};
   /// Only of pageable memory: a page-locked buffer is filled again and again.
   std::optional<SharedSource> source = std::nullopt;
+  HostPart host = HostPart::Enqueues;
 };
 /// Every byte of `to` becomes `value` (cudaMemset).
 struct FillStep {
@@ -191,10 +204,13 @@ struct ReadStep {
   /// The host did not copy: it may look at managed or pinned memory after a
   /// synchronisation.
   bool implicit = false;
+  /// The copy goes to page-locked memory, and the host does not wait for it.
+  bool asynchronous = false;
 };
-/// The host waits for a stream, or for everything.
+/// The host waits for a stream, for what an event covers, or for everything.
 struct SyncStep {
-  std::optional<uint32_t> stream;
+  std::optional<uint32_t> stream = std::nullopt;
+  std::optional<uint32_t> event = std::nullopt;
 };
 /// An event is recorded on a stream.
 struct EventStep {

@@ -41,6 +41,10 @@ struct PlanResult {
   /// Of that launch; InvalidLaunch and a message also for a plan that does not fit the image.
   std::string message;
   std::vector<PlanLaunch> launches;
+  /// Of no launch: steps in no order (check images only).
+  std::vector<Finding> findings;
+  /// Why it is not known whether steps in no order use the same bytes; empty if it is.
+  std::string orderUnknown;
   std::string observables; ///< what observables.bin holds; short if the plan was not finished
   std::vector<std::string> notes;
   uint64_t peakDeviceBytes = 0;

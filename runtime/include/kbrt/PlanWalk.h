@@ -59,6 +59,9 @@ protected:
   /// Steps that only order others.
   virtual bool order(const Step &step) { return true; }
 
+  /// Called when \p step has been performed; answers whether to go on.
+  virtual bool performed(const Step &step) { return true; }
+
   /// Asked before every period of a repetition from the second on, when \p periods of them are
   /// done: whether all further ones may be left out. What they read is what the last period read.
   virtual bool endsAfter(const Repetition &repetition, size_t periods) { return false; }

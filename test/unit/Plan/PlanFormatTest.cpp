@@ -41,7 +41,9 @@ Plan makePlan() {
                            {{0, 256}, 4, 8, false},
                            {{0, 512}, 3, 6, false},
                            1},
-                FreeStep{0}};
+                SyncStep{std::nullopt, 3},
+                FreeStep{0, 0}};
+  std::get<UploadStep>(plan.steps[1]).host = HostPart::Stages;
   plan.outcome = {Ending::Exit, "", 3, "abcd"};
   return plan;
 }
@@ -72,6 +74,9 @@ TEST(PlanFormat, RoundTripKeepsEverything) {
   EXPECT_TRUE(std::get<ReadStep>(plan->steps[10]).implicit);
   EXPECT_EQ(std::get<SyncStep>(plan->steps[8]).stream, 1u);
   EXPECT_FALSE(std::get<SyncStep>(plan->steps[9]).stream);
+  EXPECT_EQ(std::get<UploadStep>(plan->steps[1]).host, HostPart::Stages);
+  EXPECT_EQ(std::get<SyncStep>(plan->steps[13]).event, 3u);
+  EXPECT_EQ(std::get<FreeStep>(plan->steps[14]).stream, 0u);
   EXPECT_EQ(observableBytes(*plan), 4096u);
 }
 
