@@ -58,7 +58,7 @@ private:
   const PlanOptions &options;
   std::vector<void *> arguments;
   RepeatedLaunches repeated;
-  std::optional<PlanTouches> touches; ///< of check images
+  std::optional<PlanTouches> touches;               ///< of check images
   std::unordered_map<std::string, size_t> launchOf; ///< key to index in result.launches
   Clock::time_point start = Clock::now();
   PlanResult result;

@@ -21,8 +21,8 @@ void PlanTouches::endLaunch(const std::string &key) {
     return;
   }
   current = std::make_shared<const touches::Touched>(std::move(*touched));
-  const size_t intervals = current->reads.get().size() + current->writes.get().size() +
-                           current->atomics.get().size();
+  const size_t intervals =
+      current->reads.get().size() + current->writes.get().size() + current->atomics.get().size();
   if (keptIntervals + intervals > mostIntervals || launches.count(key))
     return;
   keptIntervals += intervals;
@@ -72,7 +72,8 @@ std::optional<touches::Touched> PlanTouches::touchedBy(const Step &step) {
     addMatrix(touched.reads, *product, product->b);
     addMatrix(touched.writes, *product, product->c);
   } else if (const auto *alloc = std::get_if<AllocStep>(&step); alloc && alloc->stream)
-    addRegion(touched.writes, Region::linear({alloc->buffer, 0}, plan.buffers[alloc->buffer].bytes));
+    addRegion(touched.writes,
+              Region::linear({alloc->buffer, 0}, plan.buffers[alloc->buffer].bytes));
   else if (const auto *free = std::get_if<FreeStep>(&step); free && free->stream)
     addRegion(touched.writes, Region::linear({free->buffer, 0}, plan.buffers[free->buffer].bytes));
   else if (std::holds_alternative<LaunchStep>(step) && current)

@@ -27,8 +27,7 @@ std::vector<StepConflict> StepConflicts::add(size_t step, const Moment &moment,
         if (!areInConflict(first, second))
           continue;
         if (auto segment = uses.of[size_t(first)].firstAfter(*sets[size_t(second)], known))
-          conflicts.push_back(
-              {segment->step, step, first, second, segment->begin, segment->end});
+          conflicts.push_back({segment->step, step, first, second, segment->begin, segment->end});
       }
   }
   if (moment.stream)

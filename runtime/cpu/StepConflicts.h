@@ -24,8 +24,8 @@ struct StepConflict {
 
 class StepConflicts {
 public:
-  /// Step \p step, which begins at \p moment, touches \p bytes: conflicts with earlier ones, one for
-  /// each stream and pair of uses at most. What the host touches itself is not remembered: what
+  /// Step \p step, which begins at \p moment, touches \p bytes: conflicts with earlier ones, one
+  /// for each stream and pair of uses at most. What the host touches itself is not remembered: what
   /// comes later is enqueued later.
   std::vector<StepConflict> add(size_t step, const Moment &moment, const touches::Touched &bytes);
   /// Bytes that no longer exist.

@@ -84,8 +84,8 @@ void begin() {
 
 void note(uint64_t offset, uint64_t bytes, AccessKind kind, bool isAtomic) {
   const Use use = kind == AccessKind::Atomic || (isAtomic && kind == AccessKind::Load) ? Atomics
-                  : kind == AccessKind::Load                                          ? Reads
-                                                                                      : Writes;
+                  : kind == AccessKind::Load                                           ? Reads
+                                                                                       : Writes;
   while (bytes) {
     const uint64_t in = offset % pageBytes, here = std::min(bytes, pageBytes - in);
     Page *page = directory[offset / pageBytes];

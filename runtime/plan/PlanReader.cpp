@@ -316,8 +316,11 @@ private:
       return FreeStep{alive(field["buffer"], false), optional(field, "stream")};
     if (kind == "upload") {
       Region to = region(field["to"]);
-      return UploadStep{to, fileOffset(field["data"], to), stream(field),
-                        pointers(field, to.bytes(), "the upload's "), source(field),
+      return UploadStep{to,
+                        fileOffset(field["data"], to),
+                        stream(field),
+                        pointers(field, to.bytes(), "the upload's "),
+                        source(field),
                         hostPart(field)};
     }
     if (kind == "fill")

@@ -18,8 +18,7 @@ constexpr uint64_t mostHiddenBytes = uint64_t(16) << 20;
 
 } // namespace
 
-Allocation *Allocations::allocate(uint64_t bytes, BufferKind kind,
-                                  std::optional<uint32_t> stream) {
+Allocation *Allocations::allocate(uint64_t bytes, BufferKind kind, std::optional<uint32_t> stream) {
   bool hostSide = kind == BufferKind::Managed || kind == BufferKind::Pinned;
   void *p = backend.allocate(bytes, hostSide);
   if (!p)
@@ -131,7 +130,8 @@ void Allocations::watch(Allocation &allocation) {
   // The host may have filled pinned memory long before a device sees it.
   if (full)
     sequence.upload(Region::linear({buffer(allocation), 0}, allocation.bytes),
-                    {allocation.data(), allocation.bytes}, 1, 0, /*isStaged=*/true, HostPart::Writes);
+                    {allocation.data(), allocation.bytes}, 1, 0, /*isStaged=*/true,
+                    HostPart::Writes);
   allocation.shadow.assign(allocation.data(), allocation.data() + allocation.bytes);
   if (full)
     backend.noteHostWrite(allocation.data(), allocation.bytes);
@@ -232,8 +232,7 @@ void Allocations::hostMayLook(uint32_t stream) {
   if (!unseenWrites)
     return;
   unseenWrites = false;
-  const Moment now =
-      stream ? sequence.order.functionMoment(stream) : sequence.order.hostMoment();
+  const Moment now = stream ? sequence.order.functionMoment(stream) : sequence.order.hostMoment();
   for (auto &[address, allocation] : byAddress) {
     if (!allocation.hostVisible || !allocation.isUnseen)
       continue;

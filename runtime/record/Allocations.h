@@ -30,7 +30,7 @@ struct Allocation {
   StreamClock writers;
   /// What the device has there while the host still sees `shadow`; empty if it sees the same.
   std::vector<uint8_t> hidden;
-  unsigned hostFlags = 0; ///< of cudaHostAlloc
+  unsigned hostFlags = 0;         ///< of cudaHostAlloc
   std::optional<uint32_t> stream; ///< of cudaMallocAsync
 
   char *data() const { return reinterpret_cast<char *>(address); }

@@ -143,8 +143,8 @@ Error run(Session &session, const Copy &copy) {
   passTime(session, copy.width * copy.height);
   // Functions of the host that come before may read what the copy overwrites, and fill what it
   // takes. Where nothing is executed, late copies come in their turn.
-  const bool takesNow = to && (!isLate(session, copy, copy.from.at) ||
-                               session.sequence.mode != Mode::Oracle);
+  const bool takesNow =
+      to && (!isLate(session, copy, copy.from.at) || session.sequence.mode != Mode::Oracle);
   if (!(to && from) && (takesNow || (from && !isLate(session, copy, copy.to.at))))
     session.makeDueBefore(copy.stream);
   Error error = cuda::success;

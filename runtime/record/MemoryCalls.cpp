@@ -64,16 +64,12 @@ static Error allocateOn(Session &session, void **p, uint64_t bytes, cuda::Stream
 }
 
 KB_API Error cudaMallocAsync(void **p, size_t bytes, cuda::Stream stream) {
-  return apiCall(__func__, [&](Session &s) {
-    return allocateOn(s, p, bytes, stream);
-  });
+  return apiCall(__func__, [&](Session &s) { return allocateOn(s, p, bytes, stream); });
 }
 KB_PER_THREAD(cudaMallocAsync, _ptsz)
 
 KB_API Error cudaMallocFromPoolAsync(void **p, size_t bytes, void *, cuda::Stream stream) {
-  return apiCall(__func__, [&](Session &s) {
-    return allocateOn(s, p, bytes, stream);
-  });
+  return apiCall(__func__, [&](Session &s) { return allocateOn(s, p, bytes, stream); });
 }
 KB_PER_THREAD(cudaMallocFromPoolAsync, _ptsz)
 

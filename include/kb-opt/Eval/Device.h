@@ -97,7 +97,8 @@ struct RunResult {
   std::vector<LaunchRecord> launches;
   /// Findings of no launch: changed guard zones, changed const inputs, steps in no order.
   std::vector<DeviceFinding> findings;
-  /// Why a checked run does not know whether steps in no order use the same bytes; empty if it does.
+  /// Why a checked run does not know whether steps in no order use the same bytes; empty if it
+  /// does.
   std::string orderUnknown;
   /// Bytes of each read step of the plan, in order.
   std::vector<SharedBytes> outputs;

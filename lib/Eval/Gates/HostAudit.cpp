@@ -89,8 +89,13 @@ static Expected<HostWork> hostWork(const std::string &folder) {
         upload && upload->data + upload->to.bytes() <= data.size()) {
       const bool isTable =
           work.recorded.plan.buffers[upload->to.at.buffer].kind == kbrt::BufferKind::Symbol;
-      (isTable ? work.tables : work.uploads)
-          .push_back(data.substr(upload->data, upload->to.bytes()));
+      const StringRef bytes = data.substr(upload->data, upload->to.bytes());
+      // Fresh memory that the host shares with the device holds zeros: no answer.
+      if (upload->host == kbrt::HostPart::Writes &&
+          bytes.find_first_not_of('\0') == StringRef::npos)
+        ++work.fills;
+      else
+        (isTable ? work.tables : work.uploads).push_back(bytes);
     }
     if (const auto *launch = std::get_if<kbrt::LaunchStep>(&step)) {
       work.launches = true;
@@ -202,9 +207,10 @@ static Expected<TouchedInOrder> checkTouches(GateContext &context, const TestCas
 }
 
 /// Whether the candidate's host keeps in order what must be.
-static Expected<std::optional<GateRecord>>
-auditOrder(GateContext &context, const TestCase &test, const std::string &folder, GateId gate,
-           const UnorderedSteps &before, const UnorderedSteps &after) {
+static Expected<std::optional<GateRecord>> auditOrder(GateContext &context, const TestCase &test,
+                                                      const std::string &folder, GateId gate,
+                                                      const UnorderedSteps &before,
+                                                      const UnorderedSteps &after) {
   if (!after.certain && after.otherOrders.empty())
     return std::nullopt;
   Expected<TouchedInOrder> touched = checkTouches(context, test);

@@ -6,8 +6,8 @@
 // asked.
 //
 //===----------------------------------------------------------------------===//
-#include "../JudgeImpl.h"
 #include "kbrt/StreamOrder.h"
+#include "../JudgeImpl.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;

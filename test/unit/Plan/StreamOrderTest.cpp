@@ -76,8 +76,8 @@ TEST_F(StreamOrder, AFunctionKnowsWhatItsStreamKnows) {
 TEST(UnorderedOperations, AreThoseWithAnotherBesideThem) {
   Plan plan;
   plan.streams = {{1, true, 0}, {2, true, 0}};
-  plan.steps = {fill(1), fill(1), EventStep{1, 1}, WaitStep{1, 2}, fill(1), fill(2),
-                SyncStep{}, fill(1)};
+  plan.steps = {fill(1), fill(1), EventStep{1, 1}, WaitStep{1, 2},
+                fill(1), fill(2), SyncStep{},      fill(1)};
   EXPECT_EQ(unorderedOperations(plan),
             (std::vector<bool>{false, false, false, false, true, true, false, false}));
 }
