@@ -139,6 +139,14 @@ bool isAtomicLoad(uint32_t site) {
   return info && info->isVolatile && info->detail && strstr(info->detail, ".atomic");
 }
 
+touches::Use useOf(AccessKind kind, uint32_t site) {
+  if (kind == AccessKind::Atomic)
+    return touches::Atomics;
+  if (kind == AccessKind::Load)
+    return isAtomicLoad(site) ? touches::Atomics : touches::Reads;
+  return touches::Writes;
+}
+
 void accessGlobal(uint32_t site, uint64_t address, uint64_t bytes, AccessKind kind) {
   const MemoryBuffer *buffer = findBuffer(site, address);
   if (!buffer || address + bytes > buffer->address + buffer->bytes) {
@@ -172,7 +180,7 @@ void accessGlobal(uint32_t site, uint64_t address, uint64_t bytes, AccessKind ki
       shadow::markRange(address, bytes, true);
   }
   if (touches::isRecording)
-    touches::note(address - arenaBase, bytes, kind, kind == AccessKind::Load && isAtomicLoad(site));
+    touches::note(address - arenaBase, bytes, useOf(kind, site));
   if (buffer->kind != MemoryKind::Constant)
     raceCheck(races::Space::Global, address - arenaBase, address, bytes, kind, site);
 }

@@ -8,24 +8,15 @@
 namespace kbrt::touches {
 
 bool isRecording = false;
+Page **directory = nullptr;
 
 namespace {
 
-constexpr uint64_t pageBytes = 4096, wordBits = 64, words = pageBytes / wordBits;
-enum Use { Reads, Writes, Atomics, uses };
-
-/// One bit a byte and use.
-struct Page {
-  uint64_t bits[uses][words];
-};
-
-/// By page of the arena; null where nothing was touched.
-Page **directory = nullptr;
 std::vector<uint64_t> touched; ///< pages
 std::vector<Page *> unused;    ///< all bits clear
 uint64_t pageCount = 0;
 bool isShort = false; ///< of memory
-/// A fifth of it holds what 1.4 GiB of touched memory need.
+/// 512 MiB, which holds the bits of 1.3 GiB.
 constexpr uint64_t mostPages = (uint64_t(512) << 20) / sizeof(Page);
 
 Page *newPage(uint64_t number) {
@@ -82,10 +73,7 @@ void begin() {
   isRecording = directory != nullptr;
 }
 
-void note(uint64_t offset, uint64_t bytes, AccessKind kind, bool isAtomic) {
-  const Use use = kind == AccessKind::Atomic || (isAtomic && kind == AccessKind::Load) ? Atomics
-                  : kind == AccessKind::Load                                           ? Reads
-                                                                                       : Writes;
+void noteAnywhere(uint64_t offset, uint64_t bytes, Use use) {
   while (bytes) {
     const uint64_t in = offset % pageBytes, here = std::min(bytes, pageBytes - in);
     Page *page = directory[offset / pageBytes];

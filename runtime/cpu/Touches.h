@@ -23,8 +23,25 @@ struct Touched {
 /// Whether a launch is being recorded.
 extern bool isRecording;
 void begin();
+
+constexpr uint64_t pageBytes = 4096, wordBits = 64, words = pageBytes / wordBits;
+enum Use { Reads, Writes, Atomics, uses };
+/// One bit a byte and use.
+struct Page {
+  uint64_t bits[uses][words];
+};
+/// By page of the arena; null where nothing was touched.
+extern Page **directory;
+void noteAnywhere(uint64_t offset, uint64_t bytes, Use use);
+
 /// A thread accesses [offset, offset + bytes) of the arena.
-void note(uint64_t offset, uint64_t bytes, AccessKind kind, bool isAtomic);
+inline void note(uint64_t offset, uint64_t bytes, Use use) {
+  Page *page = directory[offset / pageBytes];
+  const uint64_t in = offset % wordBits;
+  if (!page || in + bytes > wordBits || bytes >= wordBits)
+    return noteAnywhere(offset, bytes, use);
+  page->bits[use][offset % pageBytes / wordBits] |= ((uint64_t(1) << bytes) - 1) << in;
+}
 /// What was touched since `begin`; nothing if there was no memory to remember it.
 std::optional<Touched> end();
 
