@@ -154,7 +154,16 @@ void Judge::Impl::runTogether(JudgedProgram &program, ArrayRef<RunRequest> reque
     Expected<RunPointer> run = this->run(program, request);
     if (!run)
       return isDone(std::move(run));
-    return (*run)->status == RunStatus::Ok && (*run)->defects().empty();
+    if ((*run)->status == RunStatus::Ok && (*run)->defects().empty())
+      return true;
+    // An original does not end well on every input that is made up, and then neither need a
+    // candidate: the other runs are asked for all the same.
+    if ((*run)->status == RunStatus::Timeout || request.test.recorded)
+      return false;
+    if (program.isOriginal)
+      return true;
+    Expected<RunPointer> own = this->run(baselineProgram, request);
+    return own ? (*own)->status != RunStatus::Ok : isDone(std::move(own));
   };
   // What is not kept would be made twice.
   auto isKept = [&](const RunRequest &request) {
@@ -166,10 +175,10 @@ void Judge::Impl::runTogether(JudgedProgram &program, ArrayRef<RunRequest> reque
       consumeError(known.takeError());
       return true; // where it is made, the same error ends the row
     }
-    if (request.mode != RunMode::Plain || !mayKeep(known->outputBytes) || !request.audited)
-      return request.mode != RunMode::Plain || mayKeep(known->outputBytes);
+    if (request.mode != RunMode::Plain || !mayKeep(program, known->outputBytes) || !request.audited)
+      return request.mode != RunMode::Plain || mayKeep(program, known->outputBytes);
     Expected<const AuditedPlan &> changed = audited(program, request.test);
-    return changed ? mayKeep(changed->outputBytes) : isDone(std::move(changed));
+    return changed ? mayKeep(program, changed->outputBytes) : isDone(std::move(changed));
   };
   for (auto *list : {&onGpu, &others})
     llvm::erase_if(*list, [&](const RunRequest *request) { return !isKept(*request); });
