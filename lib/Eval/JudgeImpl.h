@@ -255,8 +255,8 @@ struct Judge::Impl {
                                 RunResult &checked);
   /// Whether a case that varies the recorded one has other inputs than it; true of any other.
   llvm::Expected<bool> inputsVary(const TestCase &test);
-  /// Whether a plain run with outputs of \p bytes is worth its memory.
-  bool mayKeep(uint64_t bytes) const;
+  /// Whether a plain run of \p program with outputs of \p bytes is worth its memory.
+  bool mayKeep(const JudgedProgram &program, uint64_t bytes) const;
   llvm::Expected<RunPointer> run(JudgedProgram &program, const TestCase &test, RunMode mode,
                                  const RunOptions &options, Where where = Where::Usual) {
     return run(program, RunRequest{test, mode, options, where});

@@ -49,6 +49,14 @@ TEST_F(JudgeHostTest, TimesDifferByThemselves) {
   EXPECT_EQ(fed({0, "total 1000.5 in 2.8 ms"}).gate, GateId::G14);
 }
 
+TEST_F(JudgeHostTest, WhereTheNumberOfLinesChangesByItselfNothingIsCompared) {
+  cases.whole = {{"original", {0, "tick\ntotal 1"}}, {"host", {0, "tick\ntotal 1"}}};
+  cases.hosts = {{0, "tick\ntotal 1"}, {0, "tick\ntotal 1"}, {0, "tick\ntick\ntotal 1"}};
+  EXPECT_TRUE(fed({0, "total 1"}).isCorrect());
+  cases.hosts.pop_back();
+  EXPECT_EQ(fed({0, "total 1"}).gate, GateId::G14);
+}
+
 TEST_F(JudgeHostTest, ResultsThatChangeEachTimeExcuseNoHost) {
   // Whole runs differ in a number that the host makes of results; hosts that are fed do not.
   cases.wholeRuns = {{"original", {{0, "total 1000.0"}, {0, "total 1000.6"}}},
@@ -63,6 +71,7 @@ TEST_F(JudgeHostTest, ResultsThatChangeEachTimeExcuseNoHost) {
 
 TEST_F(JudgeHostTest, WhatKernelsPrintIsNoHosts) {
   cases.hosts = {{0, "from a kernel\ntotal 1000.0"}, {0, "total 1000.0"}};
+  cases.whole = {{"original", cases.hosts.front()}, {"host", {0, "from a kernel\ntotal 1000.5"}}};
   EXPECT_TRUE(fed({0, "total 1000.0"}).isCorrect());
   EXPECT_EQ(fed({0, "total 1000.5"}).gate, GateId::G14);
 }
