@@ -244,6 +244,28 @@ llvm::Error RecordedCases::checkSpaceOnce(const std::string &folder) {
   return enough ? llvm::Error::success() : enough.takeError();
 }
 
+llvm::Expected<const std::vector<InputFacts> &>
+RecordedCases::heldFacts(const std::string &recording) {
+  return facts.get(
+      0, [&] { return inputFacts(recording, callsSort(first.text), workload.uploadFacts); });
+}
+
+std::vector<std::string> RecordedCases::reliedOn() {
+  auto base = record(recipes.recorded());
+  if (!base) {
+    llvm::consumeError(base.takeError()); // the gates that need it say so
+    return {};
+  }
+  llvm::Expected<const std::vector<InputFacts> &> held = heldFacts(*base);
+  std::vector<std::string> all;
+  if (!held)
+    llvm::consumeError(held.takeError());
+  else
+    for (const InputFacts &each : *held)
+      all.push_back(describe(each));
+  return all;
+}
+
 llvm::Expected<std::string> RecordedCases::varied(const CaseRecipe &recipe) {
   auto base = record(recipes.recorded());
   if (!base)
@@ -257,9 +279,12 @@ llvm::Expected<std::string> RecordedCases::varied(const CaseRecipe &recipe) {
     if (!*changes)
       return base; // and nothing is written again
   }
+  llvm::Expected<const std::vector<InputFacts> &> held = heldFacts(*base);
+  if (!held)
+    return held.takeError();
   return once(llvm::formatv("vary {0} {1}", recipe.test.name, lessenings(recipe)),
               [&](const std::string &folder) -> llvm::Error {
-                return writeVaried(*base, recipe, lessenings(recipe), kernelRecords, folder);
+                return writeVaried(*base, recipe, lessenings(recipe), kernelRecords, *held, folder);
               });
 }
 

@@ -4,6 +4,7 @@
 // something (an index, a length), so that most of them must stay what they are.
 //
 //===----------------------------------------------------------------------===//
+#include "kb-opt/Plan/HostValues.h"
 #include "kb-opt/Plan/PlanTransform.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/Random.h"
@@ -398,7 +399,16 @@ std::vector<KnownPiece> TakenPieces::find(size_t number, const UploadStep &uploa
         at = other.find(data, next);
       }
     }
-  return findPieces(bytes, data).value_or(std::vector<KnownPiece>());
+  if (auto pieces = findPieces(bytes, data))
+    return *pieces;
+  // What a host computed from results in another order is the same input.
+  for (bool isSameNumber : {true, false})
+    for (const auto &[i, other] : llvm::enumerate(bytes))
+      if (const KnownPiece piece{i, 0, data.size()};
+          isSameNumber == (i == number) && !isTaken(piece) &&
+          areSameNumbers(data, other, plan.buffers[uploads[i]->to.at.buffer].element))
+        return {piece};
+  return {};
 }
 
 } // namespace

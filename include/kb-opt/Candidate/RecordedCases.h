@@ -10,6 +10,7 @@
 #include "kb-opt/Candidate/CandidateTools.h"
 #include "kb-opt/Candidate/CaseRecipes.h"
 #include "kb-opt/Candidate/KernelParameters.h"
+#include "kb-opt/Plan/InputFacts.h"
 #include "kb-opt/Plan/Recorder.h"
 #include "kb-opt/Support/OnceMap.h"
 #include <atomic>
@@ -50,6 +51,7 @@ public:
   std::optional<TestCase> reseeded(const TestCase &test) override;
   Tolerance tolerance(const TestCase &test, unsigned output) override;
   void lessen(const TestCase &test) override;
+  std::vector<std::string> reliedOn() override;
 
   /// What the original printed when it was recorded; empty before that.
   llvm::StringRef originalOutput() const { return output; }
@@ -78,6 +80,8 @@ private:
   llvm::Error writeHostResults(const Recording &recording) const;
   /// Whether a case from recorded values has other ones than \p recording, the program's own run.
   llvm::Expected<bool> changesWords(const CaseRecipe &recipe, const std::string &recording);
+  /// What stays true of varied uploads of \p recording, the program's own run. Found out once.
+  llvm::Expected<const std::vector<InputFacts> &> heldFacts(const std::string &recording);
   llvm::Expected<std::string> varied(const CaseRecipe &recipe);
   /// Whether there is room for the cases that are made from the recording \p folder; says how much
   /// they need, if it is much. Asked once.
@@ -109,6 +113,7 @@ private:
   std::map<Digest, Digest> hosts;           ///< text to host text
   OnceMap<std::string, std::string> done;
   OnceMap<unsigned, bool> hasSpace;
+  OnceMap<unsigned, std::vector<InputFacts>> facts;
   std::string output; ///< of the recorded run, written while that is made
 };
 

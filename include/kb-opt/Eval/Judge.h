@@ -134,6 +134,8 @@ public:
   virtual std::optional<TestCase> reseeded(const TestCase &test) = 0;
   /// What the workload says about an output; the default is a Tolerance{}.
   virtual Tolerance tolerance(const TestCase &test, unsigned output);
+  /// What both programs may rely on because all inputs keep it, one sentence each.
+  virtual std::vector<std::string> reliedOn() { return {}; }
 };
 
 /// Search spends seconds on a candidate and skips what only a winner needs;

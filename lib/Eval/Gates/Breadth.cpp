@@ -212,6 +212,8 @@ Expected<GateRecord> runBreadth(GateContext &context) {
         "that it holds no results");
   if (!context.omittedCases.empty())
     record->details.push_back(context.omittedCases);
+  for (const std::string &fact : context.judge.cases.reliedOn())
+    record->details.push_back("relied on: " + fact);
   record->details.insert(record->details.end(), broken->details.begin(), broken->details.end());
   if (record->cases == 0) {
     GateRecord none = GateRecord::notRun(GateId::G7, "there is only the recorded case");

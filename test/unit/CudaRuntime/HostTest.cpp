@@ -2,6 +2,7 @@
 #include "HelperKernels.h"
 #include "SlabLayout.h"
 #include "kbrt/CudaPlan.h"
+#include "kbrt/PointeeTypes.h"
 #include "kbrt/Sha256.h"
 #include <cstring>
 #include <gtest/gtest.h>

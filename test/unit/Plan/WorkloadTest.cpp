@@ -297,4 +297,22 @@ TEST(WorkloadSkeleton, IsItselfAWorkloadThatFits) {
   EXPECT_EQ(contradictionOf(parsed(workloadSkeleton(empty)), empty), "");
 }
 
+TEST(Workload, SaysWhatUploadsKeep) {
+  auto workload = parseWorkload("program: true\nuploads:\n"
+                                "  - {number: 1, values: [sorted, nonzero]}\n"
+                                "  - {number: 0, range: [-1, 2.5]}\n",
+                                "w.yaml");
+  ASSERT_TRUE(bool(workload)) << llvm::toString(workload.takeError());
+  ASSERT_EQ(workload->uploadFacts.size(), 2u);
+  EXPECT_EQ(describe(workload->uploadFacts[0]),
+            "upload 1 stays sorted and nonzero: the workload says so");
+  EXPECT_EQ(workload->uploadFacts[1].range, std::pair(-1.0, 2.5));
+  for (const char *wrong : {"[{number: 1, values: [big]}]", "[{number: 1}]", "[{values: [sorted]}]",
+                            "[{number: 0, range: [2, 1]}]"}) {
+    auto refused = parseWorkload(std::string("program: true\nuploads: ") + wrong + "\n", "w.yaml");
+    EXPECT_FALSE(bool(refused)) << wrong;
+    llvm::consumeError(refused.takeError());
+  }
+}
+
 } // namespace
