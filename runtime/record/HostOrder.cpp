@@ -32,6 +32,7 @@ void HostOrder::addCopy(uint32_t stream, std::function<void()> made) {
 }
 
 void HostOrder::settle(const Clock &done) {
+  join(waited, done);
   std::vector<PendingCopy> all = std::move(pending);
   pending.clear();
   for (PendingCopy &copy : all) {
@@ -44,8 +45,6 @@ void HostOrder::settle(const Clock &done) {
 }
 
 void HostOrder::hostWaits(std::optional<uint32_t> stream) {
-  if (pending.empty())
-    return;
   Clock done;
   if (stream)
     done = clockOf(*stream);
@@ -55,7 +54,19 @@ void HostOrder::hostWaits(std::optional<uint32_t> stream) {
   settle(done);
 }
 
-void HostOrder::hostWaitsForEvent(uint32_t event) {
-  if (!pending.empty())
-    settle(events[event]);
+void HostOrder::hostWaitsForEvent(uint32_t event) { settle(events[event]); }
+
+bool HostOrder::isDone(const Clock &done) {
+  const bool isKnown = std::all_of(done.begin(), done.end(), [&](const auto &step) {
+    auto known = waited.find(step.first);
+    return step.second == 0 || (known != waited.end() && known->second >= step.second);
+  });
+  if (!isKnown && asked.insert(done).second)
+    return false;
+  asked.erase(done);
+  settle(done);
+  return true;
 }
+
+bool HostOrder::isStreamDone(uint32_t stream) { return isDone(Clock(clockOf(stream))); }
+bool HostOrder::isEventDone(uint32_t event) { return isDone(Clock(events[event])); }

@@ -41,17 +41,25 @@ public:
   /// The host waits for \p stream, or for everything.
   void hostWaits(std::optional<uint32_t> stream);
   void hostWaitsForEvent(uint32_t event);
+  /// The host asks whether \p stream, or an event, is done: not at first where it has not waited
+  /// for what was enqueued, and the next time it is, and was waited for. Who does not ask again
+  /// sees what is in the host's memory before that.
+  bool isStreamDone(uint32_t stream);
+  bool isEventDone(uint32_t event);
 
 private:
   /// By stream, up to which of its steps all has been done.
   using Clock = std::map<uint32_t, uint64_t>;
   void settle(const Clock &done);
+  bool isDone(const Clock &done);
   /// What \p stream has been given, and what that waits for.
   Clock &clockOf(uint32_t stream);
 
   std::set<uint32_t> nonBlocking;
   std::map<uint32_t, Clock> streams, events;
   std::vector<PendingCopy> pending;
+  Clock waited;          ///< what the host has waited for
+  std::set<Clock> asked; ///< what it was told to be not done yet
 };
 
 } // namespace kbrt

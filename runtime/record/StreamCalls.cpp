@@ -92,7 +92,8 @@ KB_API Error cudaStreamQuery(cuda::Stream stream) {
       return Error{cuda::invalidResourceHandle};
     if (Error error = Graphs::get().checkWait())
       return error;
-    s.sequence.order.hostWaits(id);
+    if (!s.sequence.order.isStreamDone(*id))
+      return Error{cuda::notReady};
     s.allocations.hostMayLook();
     return Error{cuda::success};
   });
@@ -264,7 +265,8 @@ KB_API Error cudaEventQuery(cuda::Event event) {
       return Error{cuda::invalidResourceHandle};
     if (Error error = Graphs::get().checkWait())
       return error;
-    s.sequence.order.hostWaitsForEvent(state->id);
+    if (!s.sequence.order.isEventDone(state->id))
+      return Error{cuda::notReady};
     s.allocations.hostMayLook();
     return Error{cuda::success};
   });
