@@ -62,7 +62,7 @@ template <typename T> T inRange(T value, std::pair<double, double> range) {
 template <typename T> T nextValue(T value, bool skipsZero, bool isUp) {
   do {
     if constexpr (std::is_floating_point_v<T>)
-      value = std::nextafter(value, isUp ? HUGE_VAL : -HUGE_VAL);
+      value = std::nextafter(value, static_cast<T>(isUp ? HUGE_VAL : -HUGE_VAL));
     else
       value = static_cast<T>(isUp ? value + 1 : value - 1);
   } while (skipsZero && value == 0);

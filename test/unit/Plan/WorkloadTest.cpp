@@ -114,9 +114,10 @@ TEST(Workload, ReadsAProgram) {
 }
 
 TEST(Workload, ErrorsNameLineAndColumn) {
-  EXPECT_EQ(errorOf("entry: f\nsizes: {n: 4}\nshapes: 3\n"),
-            "w.yaml:3:1: a workload has no field 'shapes' (fields: program, entry, kernel, sizes, "
-            "parameters, grid, block, shared, oracle, tolerance, test-sizes, unseen-sizes)");
+  EXPECT_EQ(
+      errorOf("entry: f\nsizes: {n: 4}\nshapes: 3\n"),
+      "w.yaml:3:1: a workload has no field 'shapes' (fields: program, entry, kernel, sizes, "
+      "parameters, grid, block, shared, oracle, tolerance, test-sizes, unseen-sizes, uploads)");
   EXPECT_EQ(errorOf("entry: f\nsizes: {n: -4}\n"),
             "w.yaml:2:12: size 'n' must be a whole number of at least 0");
   EXPECT_EQ(errorOf("entry: f\nsizes: {n: 4}\nparameters:\n  - name: a\n    type: f32\n"
