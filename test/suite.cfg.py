@@ -38,6 +38,9 @@ config.substitutions.append(("%status", f"/usr/bin/python3 {config.source_dir}/t
 
 if os.path.exists(os.path.join(config.binary_dir, "test", "fake-cuda", "libcuda.so.1")):
     config.available_features.add("fake-cuda")
+# What a GPU computed; made by scripts/gpu-conformance.
+if os.path.exists(os.path.join(config.source_dir, "test", "conformance", "Inputs", "results.xz")):
+    config.available_features.add("conformance-results")
 nvcc = os.path.join(toolkit, "bin", "nvcc") if toolkit else shutil.which("nvcc")
 if nvcc:
     config.available_features.add("nvcc")

@@ -8,26 +8,40 @@
 using namespace kbopt;
 
 void EarlyWork::record() {
-  recording = std::async(std::launch::async, [this] {
+  auto tell = [this](const std::string &folder) {
+    if (!isDrafted.exchange(true))
+      drafted.set_value(folder);
+  };
+  setup.cases.setOnDraft(tell);
+  recording = std::async(std::launch::async, [this, tell] {
     if (auto folder = setup.cases.original(setup.cases.recorded()); !folder)
       llvm::consumeError(folder.takeError());
+    screening.endEarly();
+    tell("");
   });
 }
 
 void EarlyWork::propose() {
   proposals = std::async(std::launch::async, [this] {
-    TimedPart timed(&setup.tools.timings, "screening", "proposals while the program is recorded");
-    std::vector<ProgramArtefacts> made = candidates();
-    parallelFor(made.size(), made.size(), [&](size_t i) {
-      if (auto code = setup.judge.code(made[i]); !code)
-        llvm::consumeError(code.takeError());
-    });
+    std::vector<EarlyCandidate> made;
+    {
+      TimedPart timed(&setup.tools.timings, "screening", "proposals while the program is recorded");
+      made = candidates();
+      parallelFor(made.size(), made.size(), [&](size_t i) {
+        if (auto code = setup.judge.code(made[i].program); !code)
+          llvm::consumeError(code.takeError());
+      });
+    }
+    if (!recording.valid())
+      return;
+    if (std::string draft = drafted.get_future().get(); !draft.empty())
+      screening.screenEarly(draft, made);
   });
 }
 
 /// The program that \p step makes of \p program; nothing where it makes none.
-static std::optional<ProgramArtefacts> derive(RewriteSession &program, const Step &step,
-                                              const ProgramArtefacts &original) {
+static std::optional<EarlyCandidate> derive(RewriteSession &program, const Step &step,
+                                            const ProgramArtefacts &original) {
   StepResult result;
   auto derived = program.derive(step, result);
   if (!derived) {
@@ -36,16 +50,16 @@ static std::optional<ProgramArtefacts> derive(RewriteSession &program, const Ste
   }
   if (!*derived)
     return std::nullopt;
-  ProgramArtefacts made = original;
-  made.text = (*derived)->text().str();
-  made.bitcodePath = "";
-  made.slice = [slice = deviceSlice((*derived)->parsed())] { return slice; };
+  EarlyCandidate made{original, std::move(*derived), result.promise};
+  made.program.text = made.session->text().str();
+  made.program.bitcodePath = "";
+  made.program.slice = [slice = deviceSlice(made.session->parsed())] { return slice; };
   return made;
 }
 
-std::vector<ProgramArtefacts> EarlyWork::candidates() {
+std::vector<EarlyCandidate> EarlyWork::candidates() {
   constexpr size_t mostOfKernel = 4, mostInAll = 8;
-  std::vector<ProgramArtefacts> candidates;
+  std::vector<EarlyCandidate> candidates;
   auto look = [&](RewriteSession &program) -> llvm::Error {
     auto found = program.opportunities();
     if (!found)

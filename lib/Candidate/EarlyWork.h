@@ -7,7 +7,7 @@
 #ifndef KBOPT_LIB_CANDIDATE_EARLYWORK_H
 #define KBOPT_LIB_CANDIDATE_EARLYWORK_H
 
-#include "NodeTable.h"
+#include "NodeScreening.h"
 #include <future>
 
 namespace kbopt {
@@ -15,19 +15,24 @@ namespace kbopt {
 /// Its end waits for its threads. What goes wrong in them is told to who asks next.
 class EarlyWork {
 public:
-  EarlyWork(const CandidateSetup &setup, NodeTable &nodes) : setup(setup), nodes(nodes) {}
+  EarlyWork(const CandidateSetup &setup, NodeTable &nodes, NodeScreening &screening)
+      : setup(setup), nodes(nodes), screening(screening) {}
 
   /// Begins to record the original.
   void record();
-  /// Writes and compiles the first schedules that the search is going to try. What is recorded
+  /// Writes and compiles the first schedules that the search is going to try, and screens them once
+  /// the program has read a result, where it then computes on the host. What is recorded
   /// meanwhile may still change a choice; then this was in vain.
   void propose();
 
 private:
-  std::vector<ProgramArtefacts> candidates();
+  std::vector<EarlyCandidate> candidates();
 
   const CandidateSetup &setup;
   NodeTable &nodes;
+  NodeScreening &screening;
+  std::promise<std::string> drafted; ///< the folder; empty: the recording has ended without one
+  std::atomic<bool> isDrafted = false;
   std::future<void> recording, proposals;
 };
 

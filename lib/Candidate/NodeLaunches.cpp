@@ -29,6 +29,15 @@ static llvm::StringMap<RecordedLaunch> largestLaunches(const kbrt::Plan &plan) {
   return largest;
 }
 
+/// Of the plan in \p folder.
+static llvm::Expected<llvm::StringMap<RecordedLaunch>>
+largestLaunchesIn(const std::string &folder) {
+  auto plan = readPlanFrom(folder);
+  if (!plan)
+    return plan.takeError();
+  return largestLaunches(*plan);
+}
+
 llvm::Expected<NodeLaunches::Launches> NodeLaunches::record(llvm::StringRef text) {
   ProgramArtefacts program = setup.original;
   program.text = text.str();
@@ -40,10 +49,7 @@ llvm::Expected<NodeLaunches::Launches> NodeLaunches::record(llvm::StringRef text
                                             : setup.cases.candidate(program, recorded);
   if (!folder)
     return folder.takeError();
-  auto plan = readPlanFrom(*folder);
-  if (!plan)
-    return plan.takeError();
-  return largestLaunches(*plan);
+  return largestLaunchesIn(*folder);
 }
 
 void NodeLaunches::lookUp(const NodeId &id) {
@@ -53,10 +59,7 @@ void NodeLaunches::lookUp(const NodeId &id) {
     auto folder = plans.folder(id, nodes.source(id), setup.cases.recorded());
     if (!folder)
       return folder.takeError();
-    auto plan = readPlanFrom(*folder);
-    if (!plan)
-      return plan.takeError();
-    return largestLaunches(*plan);
+    return largestLaunchesIn(*folder);
   });
   if (!known)
     llvm::consumeError(known.takeError()); // the host cannot be followed: the judge says so

@@ -1,7 +1,7 @@
 //===- NodeRewrites.cpp ---------------------------------------------------===//
 #include "NodeRewrites.h"
 #include "kb-opt/Candidate/HostText.h"
-#include "kb-opt/Source/ProgramFacts.h"
+#include "kb-opt/Support/Error.h"
 
 using namespace kbopt;
 
@@ -26,24 +26,22 @@ llvm::Expected<RewriteRecord> NodeRewrites::compute(const NodeId &id, const Step
   TimedPart timed(&setup.tools.timings, "effects", "rewrite");
   StepResult result;
   std::unique_ptr<RewriteSession> derived;
-  bool hasKernel = true;
+  std::string unknown;
   if (llvm::Error error = nodes.withSession(id, [&](RewriteSession &program) -> llvm::Error {
-        // Without an earlier step a later one may find the kernel gone that the earlier one made.
-        hasKernel = step.kernel.empty() ||
-                    llvm::any_of(findKernels(program.parsed()), [&](const KernelFact &kernel) {
-                      return kernel.name == step.kernel;
-                    });
-        if (!hasKernel)
-          return llvm::Error::success();
         auto rewritten = program.derive(step, result);
         if (!rewritten)
           return rewritten.takeError();
         derived = std::move(*rewritten);
         return llvm::Error::success();
-      }))
-    return std::move(error);
-  if (!hasKernel)
-    return RewriteRecord::none("the program has no kernel '" + step.kernel + "'");
+      })) {
+    if (!step.reply.empty())
+      return std::move(error);
+    // A step that was found behind others may name a kernel or a site that only they made.
+    if (llvm::Error other = llvm::handleErrors(
+            std::move(error), [&](const UsageError &usage) { unknown = usage.message; }))
+      return std::move(other);
+    return RewriteRecord::none(unknown);
+  }
   if (!derived)
     return refused(result);
   RewriteRecord record;

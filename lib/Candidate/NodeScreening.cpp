@@ -10,10 +10,6 @@ using namespace kbopt;
 
 //===-- What is screened --------------------------------------------------===//
 
-/// With more uploads than this, in bytes, making other inputs takes longer than screening is to
-/// take: then the recorded ones are all.
-static constexpr uint64_t mostVariedBytes = uint64_t(128) << 20;
-
 llvm::Expected<std::vector<TestCase>> NodeScreening::cases() {
   auto recorded = setup.cases.original(setup.cases.recorded());
   if (!recorded)
@@ -85,6 +81,9 @@ llvm::Expected<NodeScreening::OpenScreen> NodeScreening::open() {
   auto original = subject(nodes.root());
   if (!original)
     return original.takeError();
+  std::lock_guard<std::mutex> lock(earlyMutex); // the last early candidate comes to its end
+  if (std::unique_ptr<OpenScreen> taken = takeEarly(*original))
+    return std::move(*taken);
   if (vault) {
     auto opened = openOn(std::move(vault), *original);
     if (opened || interrupted())
@@ -149,7 +148,13 @@ llvm::Expected<ScreenedProgram> NodeScreening::screenCandidate(const NodeId &id,
     return blameProgram(candidate.takeError());
   const bool isAssisted =
       llvm::any_of(steps, [](const JudgedStep &step) { return !step.reply.empty(); });
-  auto report = screen.candidate(*candidate, promise.result, isAssisted);
+  std::optional<ScreenedProgram> known;
+  if (auto code = setup.judge.code(program))
+    known = findEarly(code->digest, candidate->planFolders.front());
+  else
+    llvm::consumeError(code.takeError());
+  auto report = known ? llvm::Expected<ScreenedProgram>(std::move(*known))
+                      : screen.candidate(*candidate, promise.result, isAssisted);
   if (!report)
     return report;
   if (std::string idle = idleAddition(program, *report); !idle.empty()) {

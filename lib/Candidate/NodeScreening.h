@@ -13,6 +13,13 @@
 
 namespace kbopt {
 
+/// A program that is compiled while the original is recorded.
+struct EarlyCandidate {
+  ProgramArtefacts program;
+  std::unique_ptr<RewriteSession> session; ///< its text, parsed
+  Promise promise = Promise::Bitwise;
+};
+
 /// Only with a GPU. Thread-safe.
 class NodeScreening {
 public:
@@ -24,10 +31,17 @@ public:
   llvm::Expected<NodeJudgement> screen(const NodeId &id);
   /// Environment::proofSeconds.
   double proofSeconds();
+  /// Screens \p candidates on the plan in \p draft (RecordRequest::onDraft) until `endEarly`. What
+  /// is found counts where the recording turns out to be the draft.
+  void screenEarly(const std::string &draft, llvm::ArrayRef<EarlyCandidate> candidates);
+  void endEarly() { isRecorded = true; }
   /// Whether an earlier run has screened the original.
   bool isOriginalScreened();
 
 private:
+  /// With more uploads than this, in bytes, making other inputs takes longer than screening is to
+  /// take: then the recorded ones are all.
+  static constexpr uint64_t mostVariedBytes = uint64_t(128) << 20;
   /// The journal's kind.
   static constexpr llvm::StringLiteral kind = "screen";
 
@@ -57,6 +71,19 @@ private:
   NodeTable &nodes;
   NodePlans &plans;
   NodeLaunches &launches;
+  void screenEarly(const kbrt::Plan &plan, const std::string &draft,
+                   const EarlyCandidate &candidate);
+  /// The original's screen on the draft, if the recording became that; null if there is none.
+  std::unique_ptr<OpenScreen> takeEarly(const ScreenSubject &original);
+  /// What was found of the code with \p digest and the plan in \p folder before the recording
+  /// ended.
+  std::optional<ScreenedProgram> findEarly(const Digest &digest, const std::string &folder);
+
+  std::mutex earlyMutex; ///< of what follows
+  std::unique_ptr<OpenScreen> early;
+  std::string earlyPlan;                       ///< computingSteps of the draft
+  std::map<Digest, ScreenedProgram> earlyOnes; ///< by code and computingSteps
+  std::atomic<bool> isRecorded = false;
   std::unique_ptr<ScreenDevice> vault; ///< until it is opened
   OnceMap<unsigned, OpenScreen> opened;
 };

@@ -35,7 +35,7 @@ struct ProgramEnvironment::Parts {
   NodeLines lines{setup, answers, nodes, models};
   NodeViews views{setup, nodes, lines};
   std::optional<Questions> questions; ///< where there is a model
-  EarlyWork early{setup, nodes};
+  EarlyWork early{setup, nodes, screening};
 };
 
 ProgramEnvironment::ProgramEnvironment(const CandidateSetup &setup, Model *model)

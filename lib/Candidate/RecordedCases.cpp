@@ -189,8 +189,11 @@ llvm::Expected<std::string> RecordedCases::record(const CaseRecipe &recipe) {
       return image->takeError();
     if (!*program)
       return program->takeError();
-    auto recording = recordOrReuse(tools.runner, request(recipe, **program, **image, folder),
-                                   tools.recordings, tools.digests, machine);
+    RecordRequest recordRequest = request(recipe, **program, **image, folder);
+    if (recipe.test.name == recipes.recorded().test.name)
+      recordRequest.onDraft = onDraft;
+    auto recording =
+        recordOrReuse(tools.runner, recordRequest, tools.recordings, tools.digests, machine);
     if (!recording)
       return recording.takeError();
     if (recipe.test.name == recipes.recorded().test.name)

@@ -285,9 +285,8 @@ struct Judge::Impl {
                                          std::string &limits);
   /// The original's device code, written again for it.
   llvm::Expected<DeviceImage> directedImage(const Rerounding &rounding);
-  /// Adds to the spread of \p reference how far it moves where inputs are rounded otherwise
-  /// (nudgeInputs).
-  llvm::Error addNudges(const TestCase &test, Reference &reference);
+  /// The original's run on a plan whose inputs are rounded otherwise (nudgeInputs).
+  llvm::Expected<RunResult> nudgedRun(const std::string &planFolder, unsigned seed);
   /// n on \p test from the CPU device's counts, or else from the GPU's.
   llvm::Expected<OperationCounts> countOperations(const TestCase &test);
   /// Options of a plain run under the judge's limits.

@@ -4,6 +4,7 @@
 // NVPTX backend on the device bitcode.
 //
 //===----------------------------------------------------------------------===//
+#include "AnalysisManagers.h"
 #include "kb-opt/Eval/NvccImage.h"
 #include "kb-opt/Support/Error.h"
 #include "llvm/IR/LLVMContext.h"
@@ -11,7 +12,6 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IRReader/IRReader.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
@@ -53,16 +53,8 @@ Expected<std::string> ptxFromBitcode(StringRef bitcodePath, StringRef arch) {
     return cannot("no target machine for " + arch);
   module->setDataLayout(machine->createDataLayout());
 
-  LoopAnalysisManager loops;
-  FunctionAnalysisManager functions;
-  CGSCCAnalysisManager graph;
-  ModuleAnalysisManager modules;
   PassBuilder builder(machine.get());
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graph);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graph, modules);
+  AnalysisManagers analyses(builder);
   ModulePassManager passes;
   // Device functions, libdevice among them, live in this module alone.
   passes.addPass(InternalizePass([](const GlobalValue &value) {
@@ -72,7 +64,7 @@ Expected<std::string> ptxFromBitcode(StringRef bitcodePath, StringRef arch) {
   }));
   passes.addPass(GlobalDCEPass());
   passes.addPass(builder.buildPerModuleDefaultPipeline(OptimizationLevel::O2));
-  passes.run(*module, modules);
+  passes.run(*module, analyses.modules);
 
   SmallString<0> text;
   raw_svector_ostream stream(text);

@@ -217,11 +217,11 @@ Expected<DeviceImage> Judge::Impl::directedImage(const Rerounding &rounding) {
   Expected<const DeviceImage *> own = this->image(baselineProgram, RunMode::Plain);
   if (!own)
     return own.takeError();
-  Expected<Digest> owner = files.get((*own)->path);
-  if (!owner)
-    return owner.takeError();
   DeviceImage image;
-  image.owner = *owner;
+  if (Expected<Digest> owner = files.get((*own)->path))
+    image.owner = *owner;
+  else
+    consumeError(owner.takeError()); // it has a process of its own
   std::string text = withRounding(compiled->ptx, rounding);
   image.digest = digestOf(text);
   image.path = *path;
@@ -329,37 +329,44 @@ Expected<Reference> Judge::Impl::withDraws(const TestCase &test, Reference refer
   for (unsigned pattern = 1; pattern <= draws; ++pattern)
     drawn.push_back(reference.narrows ? Rerounding::drawn(pattern).narrowed()
                                       : Rerounding::drawn(pattern));
-  if (Error error = addRoundings(test, reference, drawn))
-    return std::move(error);
-  if (!test.hasExactSums)
-    if (Error error = addNudges(test, reference))
-      return std::move(error);
+  // Large inputs take the host as long to nudge as the device takes for all of the runs.
+  constexpr unsigned nudges = 2;
+  std::vector<std::optional<Expected<RunResult>>> nudged(test.hasExactSums ? 0 : nudges);
+  std::optional<Error> drew;
+  parallelFor(gpu && runsTogether() > 1 ? 1 + nudges : 1, 1 + nudged.size(), [&](size_t i) {
+    if (i == 0)
+      drew.emplace(addRoundings(test, reference, drawn));
+    else
+      nudged[i - 1].emplace(nudgedRun(reference.planFolder, static_cast<unsigned>(i)));
+  });
+  Error failure = std::move(*drew);
+  for (auto &run : nudged) {
+    if (*run)
+      reference.widen(**run);
+    failure = joinErrors(std::move(failure), run->takeError());
+  }
+  if (failure)
+    return std::move(failure);
   return reference;
 }
 
-Error Judge::Impl::addNudges(const TestCase &test, Reference &reference) {
-  constexpr unsigned draws = 2;
-  Expected<RecordedPlan> recorded = readRecordedPlan(reference.planFolder);
+Expected<RunResult> Judge::Impl::nudgedRun(const std::string &planFolder, unsigned seed) {
+  Expected<RecordedPlan> recorded = readRecordedPlan(planFolder);
   if (!recorded)
     return recorded.takeError();
   Expected<const DeviceImage *> built = image(baselineProgram, RunMode::Plain);
   if (!built)
     return built.takeError();
-  for (unsigned seed = 1; seed <= draws; ++seed) {
-    Expected<std::string> data = nudgeInputs(recorded->plan, recorded->data(), seed);
-    if (!data)
-      return data.takeError();
-    Expected<std::string> folder = writeCopy(recorded->plan, *data);
-    if (!folder)
-      return folder.takeError();
-    Expected<RunResult> result =
-        deviceFor(RunMode::Plain, Where::Usual).run(**built, *folder, runOptions());
-    (void)sys::fs::remove_directories(*folder);
-    if (!result)
-      return result.takeError();
-    reference.widen(*result);
-  }
-  return Error::success();
+  Expected<std::string> data = nudgeInputs(recorded->plan, recorded->data(), seed);
+  if (!data)
+    return data.takeError();
+  Expected<std::string> folder = writeCopy(recorded->plan, *data);
+  if (!folder)
+    return folder.takeError();
+  Expected<RunResult> result =
+      deviceFor(RunMode::Plain, Where::Usual).run(**built, *folder, runOptions());
+  (void)sys::fs::remove_directories(*folder);
+  return result;
 }
 
 Spread spreadFor(const CandidatePromise &promise) {

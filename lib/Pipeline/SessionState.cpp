@@ -71,6 +71,11 @@ bool kbopt::isNamed(StringRef qualified, StringRef name) {
   return qualified == name || qualified.ends_with(("::" + name).str());
 }
 
+bool RewriteSession::State::hasKernel(StringRef name) const {
+  return llvm::any_of(passContext->kernels(),
+                      [&](const KernelView &kernel) { return isNamed(kernel.name(), name); });
+}
+
 /// Whether \p pass looks at kernels of headers: it prints new ones, or works on launches, which
 /// stand in the main file.
 static bool takesHeaders(const RewritePass &pass, SiteKind site) {
@@ -190,6 +195,9 @@ llvm::Expected<StepResult> RewriteSession::State::rewrite(const Step &step, std:
   llvm::Expected<State &> from = scheduled();
   if (!from)
     return from.takeError();
+  // A kernel that the run printed is one of this text alone, and begins a run of its own.
+  if (!step.kernel.empty() && !from->hasKernel(step.kernel))
+    return rewriteByRule(*pass, info, step, edited);
   from->rewrites = rewrites;
   llvm::Expected<StepResult> result = from->rewriteByRule(*pass, info, step, edited);
   rewrites = from->rewrites;

@@ -43,6 +43,8 @@ struct RewriteSession::State {
   llvm::Expected<StepResult> rewrite(const Step &step, std::string &edited);
   /// The program that passes which compose work on, imported: `base` in a run, else this one.
   llvm::Expected<State &> scheduled();
+  /// Whether the imported program has the kernel \p name, with or without its namespaces.
+  bool hasKernel(llvm::StringRef name) const;
   llvm::Expected<std::vector<Opportunity>> opportunities(bool assisted,
                                                          const RecordedLaunches &launches);
 

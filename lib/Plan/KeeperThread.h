@@ -32,6 +32,11 @@ public:
   const std::string &socketPath() const { return path; }
   const std::string &socketFolder() const { return directory; }
 
+  /// FolderKeeper::onDraft, called on the thread that serves; before the program is started.
+  void setOnDraft(std::function<void(const std::string &plan)> then) {
+    keeper->onDraft = std::move(then);
+  }
+
   /// The program has ended: what it sent is written. After that, the keeper knows what came.
   kbrt::FolderKeeper &finish();
 

@@ -2,6 +2,7 @@
 #include "kb-opt/Plan/Recorder.h"
 #include "KeeperThread.h"
 #include "OwnFolders.h"
+#include "kb-opt/Plan/PlanTransform.h"
 
 #include "kb-opt/Support/Digest.h"
 #include "kb-opt/Support/Error.h"
@@ -129,6 +130,8 @@ Expected<ProcessRequest> makeProcess(const RecordRequest &request, Mode mode,
     set("XDG_RUNTIME_DIR", runtime);
   set("KBRECORD_QUIET_MILLISECONDS",
       llvm::Twine(static_cast<uint64_t>(1000 * request.quietSeconds)));
+  if (request.onDraft)
+    set("KBRECORD_DRAFTS", "1");
   set("KBRECORD_ROUNDING", request.rounding);
   set("KBRECORD_TYPES", kbrt::kernelTypesText(request.kernelTypes));
   if (request.isElsewhere) {
@@ -316,6 +319,24 @@ inputsOf(const std::optional<std::vector<std::string>> &files, const RecordReque
   return inputs;
 }
 
+/// A folder with the plan \p text, whose data stand in the recording \p folder; empty if it cannot
+/// be made.
+std::string writeDraft(const std::string &folder, const std::string &text) {
+  std::string error;
+  auto plan = kbrt::planFromJson(text, kbrt::planFileName, error);
+  auto data = llvm::MemoryBuffer::getFile(folder + "/" + kbrt::dataFileName, /*IsText=*/false,
+                                          /*RequiresNullTerminator=*/false);
+  if (!plan || !data)
+    return "";
+  kbrt::noteStoredPointers(*plan, {(*data)->getBufferStart(), (*data)->getBufferSize()});
+  const std::string draft = folder + "-draft";
+  if (Error failure = writePlanWithData(*plan, folder, draft)) {
+    llvm::consumeError(std::move(failure));
+    return "";
+  }
+  return draft;
+}
+
 Expected<Recording> run(ProcessRunner &runner, const RecordRequest &request, Mode mode,
                         StringRef oracle) {
   FileSystem &files = realFileSystem();
@@ -330,6 +351,11 @@ Expected<Recording> run(ProcessRunner &runner, const RecordRequest &request, Mod
                           request.limits.fileBytes + (uint64_t{64} << 20)); // and the plan
   if (!keeper)
     return keeper.takeError();
+  if (mode == Mode::Record && request.onDraft)
+    (*keeper)->setOnDraft([&request](const std::string &text) {
+      if (std::string folder = writeDraft(request.folder, text); !folder.empty())
+        request.onDraft(folder);
+    });
   auto process = makeProcess(request, mode, **keeper);
   if (!process)
     return process.takeError();

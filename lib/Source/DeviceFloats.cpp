@@ -68,8 +68,20 @@ static void allowApproximateDivision(llvm::Module &module) {
         instruction.setHasApproxFunc(true);
 }
 
+/// Instructions tell whether products and sums may become one, but inline PTX cannot: arithmetic
+/// of half and bf16 is nothing else.
+static void noteContraction(llvm::Module &module, const CompileCommand &command) {
+  bool isOff = false;
+  for (llvm::StringRef flag : command.clangFlags)
+    if (flag.starts_with("-ffp-contract="))
+      isOff = flag == "-ffp-contract=off";
+  if (isOff && !module.getModuleFlag("kb-fmad-off"))
+    module.addModuleFlag(llvm::Module::Override, "kb-fmad-off", 1);
+}
+
 void kbopt::settleFloats(llvm::Module &module, const CompileCommand &command) {
   answerReflection(module, command);
+  noteContraction(module, command);
   if (!command.preciseDivision)
     allowApproximateDivision(module);
 }

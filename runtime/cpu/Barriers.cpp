@@ -73,6 +73,8 @@ void complete(uint32_t id) {
   machine.progress();
   uint32_t popcount = barrier.predicates, arrived = barrier.arrived;
   bool isWhole = barrier.waiting == machine.liveThreads;
+  if (isWhole)
+    machine.noteBlockMeeting();
   if (machine.info->mode == ImageMode::Check) {
     refuseSkipped(barrier);
     races::onBlockBarrier(id, isWhole);

@@ -50,6 +50,8 @@ struct Fiber {
   uint32_t flag = 0;                   ///< second result: in range, all equal
   const void *mma[4];                  ///< a, b, c and d of a matrix operation
   std::vector<SkippedBarrier> skipped; ///< check mode
+  uint64_t way = 0;      ///< a digest of the sides of branches that it took since `wayEpoch`
+  uint64_t wayEpoch = 0; ///< of its warp, when `way` was noted last
 };
 
 /// A warp operation some lanes of which have arrived.
@@ -70,6 +72,7 @@ struct Warp {
   uint32_t live = 0;     ///< lanes that have not ended
   uint32_t runnable = 0; ///< how many lanes are Fresh, Ready or Running
   uint32_t atActiveMask = 0;
+  uint64_t meetings = 0; ///< of all its lanes
   std::vector<WarpOp> pending;
 };
 
@@ -157,7 +160,15 @@ public:
   // Barriers.cpp, Warp.cpp: called when a thread ends.
   void barrierOnExit();
   void warpOnExit(Warp &warp, uint32_t warpIndex);
+
+  // ActiveMask.cpp
   void releaseActiveMask(Warp &warp, uint32_t warpIndex);
+  /// The running thread took the side \p way of a branch.
+  void noteWay(Fiber &fiber, uint64_t way);
+  /// \p lanes of a warp waited for each other and are together now.
+  void noteMeeting(Warp &warp, uint32_t warpIndex, uint32_t lanes);
+  /// A barrier of the whole block: all lanes of all warps are together.
+  void noteBlockMeeting() { ++blockMeetings; }
 
   // Stop.cpp
   /// Ends the launch from within device code.
@@ -180,6 +191,10 @@ public:
 
 private:
   friend void fiberMain();
+  /// Changes whenever all lanes of a warp come together.
+  uint64_t epochOf(const Warp &warp) const { return warp.meetings + blockMeetings; }
+  uint64_t wayOf(const Fiber &fiber) const;
+  uint64_t meetings = 0, blockMeetings = 0;
   /// Leaves the running context, which has been queued or put to sleep, for the next ready fiber.
   /// Inlined and ending in the switch: the fewer lines of its stack a sleeping fiber needs when it
   /// goes on, the faster a barrier of many threads.

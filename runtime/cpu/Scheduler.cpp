@@ -56,6 +56,7 @@ void Machine::endOrDeadlock() {
 void Machine::startFiber(uint32_t index, Context &from) {
   Fiber &next = fibers[index];
   next.skipped.clear();
+  next.way = next.wayEpoch = 0;
   next.context = makeContext(stacks.top(index), stacks.usableBytes(index), fiberMain);
   progress();
   states[index] = FiberState::Running;
@@ -186,6 +187,7 @@ void Machine::runBlockAsFibers(BodyFunction function, const std::vector<uint32_t
     warps[w].live = lanes == 32 ? ~0u : (1u << lanes) - 1;
     warps[w].runnable = lanes;
     warps[w].atActiveMask = 0;
+    warps[w].meetings = 0;
     warps[w].pending.clear();
   }
   for (Barrier &barrier : barriers)
@@ -193,6 +195,7 @@ void Machine::runBlockAsFibers(BodyFunction function, const std::vector<uint32_t
   readyHead = readyTail = 0;
   idleYields = 0;
   liveThreads = threads;
+  meetings = blockMeetings = 0;
   prepareFibers();
   std::fill_n(states, threads, FiberState::Fresh);
   for (uint32_t index : order)

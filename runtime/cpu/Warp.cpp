@@ -1,6 +1,6 @@
 //===- Warp.cpp - operations of a warp ------------------------------------===//
 //
-// Owns shuffles, votes, matches, reductions, warp barriers and active masks.
+// Owns shuffles, votes, matches, reductions and warp barriers.
 // Lanes meet if they name the same mask, operation and qualifiers; the last one
 // to arrive computes everybody's result.
 //
@@ -67,6 +67,9 @@ uint32_t reduce(const WarpOp &op) {
   bool isFirst = true;
   uint32_t result = 0;
   auto asFloat = [](uint32_t v) { return std::bit_cast<float>(v); };
+  // -0 is less than +0.
+  auto least = [](float x, float y) { return x != y ? fminf(x, y) : std::signbit(x) ? x : y; };
+  auto largest = [](float x, float y) { return x != y ? fmaxf(x, y) : std::signbit(x) ? y : x; };
   for (uint32_t i = 0; i < warpLanes; ++i) {
     if (!(op.arrived >> i & 1))
       continue;
@@ -105,11 +108,11 @@ uint32_t reduce(const WarpOp &op) {
       break;
     case ReduxOp::MinFloat:
     case ReduxOp::MinAbsFloat:
-      result = std::bit_cast<uint32_t>(fminf(asFloat(v), asFloat(result)));
+      result = std::bit_cast<uint32_t>(least(asFloat(v), asFloat(result)));
       break;
     case ReduxOp::MaxFloat:
     case ReduxOp::MaxAbsFloat:
-      result = std::bit_cast<uint32_t>(fmaxf(asFloat(v), asFloat(result)));
+      result = std::bit_cast<uint32_t>(largest(asFloat(v), asFloat(result)));
       break;
     }
   }
@@ -158,6 +161,7 @@ void match(const WarpOp &op, uint32_t *result, uint32_t *flag) {
 
 void finish(WarpOp &op, uint32_t warpIndex) {
   machine.progress();
+  machine.noteMeeting(machine.warps[warpIndex], warpIndex, op.arrived);
   Fiber *lanes = &machine.fibers[warpIndex * warpLanes];
   if (op.kind == WarpOpKind::Mma && op.arrived != ~0u)
     machine.stop(LaunchStatus::DivergentBarrier,
@@ -266,25 +270,6 @@ void Machine::warpOnExit(Warp &warp, uint32_t w) {
   }
 }
 
-void Machine::releaseActiveMask(Warp &warp, uint32_t w) {
-  Fiber *lanes = &fibers[w * warpLanes];
-  uint32_t total = std::min<uint32_t>(warpLanes, block.threads - w * warpLanes), mask = 0, site = 0;
-  for (uint32_t i = 0; i < total; ++i) {
-    if (stateOf(lanes[i]) != FiberState::AtActiveMask)
-      continue;
-    if (!mask)
-      site = lanes[i].site;
-    if (lanes[i].site == site)
-      mask |= 1u << i;
-  }
-  for (uint32_t i = 0; i < total; ++i)
-    if (mask >> i & 1) {
-      lanes[i].result = mask;
-      --warp.atActiveMask;
-      wake(lanes[i]);
-    }
-}
-
 } // namespace kbrt
 
 using namespace kbrt;
@@ -319,14 +304,6 @@ uint32_t kbrt_match_all(uint32_t site, uint32_t mask, uint64_t value, uint32_t *
 
 uint32_t kbrt_redux(uint32_t site, uint32_t mask, ReduxOp op, uint32_t value) {
   return static_cast<uint32_t>(meet(site, mask, WarpOpKind::Redux, uint32_t(op), value).result);
-}
-
-uint32_t kbrt_activemask(uint32_t site) {
-  machine.lastSite = site;
-  Fiber &self = machine.currentFiber();
-  self.site = site;
-  machine.sleep(FiberState::AtActiveMask);
-  return static_cast<uint32_t>(self.result);
 }
 
 void kbrt_mma(uint32_t site, const MmaShape *shape, const void *a, const void *b, const void *c,

@@ -40,12 +40,14 @@ public:
       return reply(facts.size()) && sendAll(socket, facts.data(), facts.size());
     }
     case Message::Device:
+    case Message::Draft:
     case Message::Finish: {
       std::string text;
       if (!receiveText(header.bytes, text))
         return false;
-      return header.message == Message::Device ? keeper.keepDevice(text)
-                                               : reply(keeper.finish(text));
+      return header.message == Message::Device  ? keeper.keepDevice(text)
+             : header.message == Message::Draft ? keeper.draft(text)
+                                                : reply(keeper.finish(text));
     }
     case Message::Step:
       return keeper.noteStep(header.value);

@@ -229,6 +229,14 @@ bool FolderKeeper::flush() {
   return false;
 }
 
+bool FolderKeeper::draft(const std::string &plan) {
+  if (isFinished || !flush())
+    return false;
+  if (onDraft)
+    onDraft(plan);
+  return true;
+}
+
 bool FolderKeeper::finish(const std::string &plan) {
   if (isFinished || !flush() || (observables && !writePieces()))
     return false;

@@ -52,6 +52,9 @@ public:
   bool noteFile(const std::string &path) override {
     return say(Message::File, 0, path.data(), path.size());
   }
+  bool draft(const std::string &plan) override {
+    return getpid() != owner || say(Message::Draft, 0, plan.data(), plan.size());
+  }
   bool finish(const std::string &plan) override {
     // A copy of the process made by fork has no recording of its own.
     return getpid() != owner || (say(Message::Finish, 0, plan.data(), plan.size()) && reply() == 1);

@@ -139,6 +139,8 @@ void Sequence::readNow(const Region &region, const void *memory, void *target, u
   auto *row = static_cast<const char *>(target);
   for (uint64_t y = 0; y < region.height; ++y, row += targetPitch)
     append(observables, row, region.width, "what the host reads");
+  if (hasRead)
+    hasRead();
 }
 
 std::function<void()> Sequence::uploadedLate(Rows source, uint64_t height) {

@@ -76,6 +76,8 @@ public:
   void read(const Region &region, const void *memory, void *target, uint64_t targetPitch,
             uint32_t stream, bool implicit);
 
+  /// Called when the host has read a result.
+  std::function<void()> hasRead;
   /// Called when the host has read what the last launch before the cut left.
   std::function<void()> readPastCut;
   /// Oracle mode: called when the oracle's last byte has been read.

@@ -129,6 +129,8 @@ Session::Session() : backend(makeBackend()), allocations(sequence, *backend) {
   quietSeconds = 1e-3 * static_cast<double>(numberSetting("QUIET_MILLISECONDS", 0));
   if (sequence.mode == Mode::Oracle && quietSeconds > 0)
     sequence.allAnswered = [this] { startToEndWhenQuiet(); };
+  if (sequence.mode == Mode::Record && numberSetting("DRAFTS", 0))
+    sequence.hasRead = [this] { startToDraftWhenQuiet(); };
   // What comes after the last read that counts is often a reference on the host, which takes long.
   sequence.readPastCut = [this] { startToEndWhenQuiet(); };
 }
@@ -153,6 +155,27 @@ void Session::endWhenQuiet() {
   std::fflush(nullptr);
   finish(Ending::Exit, sequence.mode == Mode::Oracle ? quietEnding : "");
   _exit(0);
+}
+
+void Session::startToDraftWhenQuiet() {
+  if (!std::exchange(waitsToDraft, true))
+    std::thread([this] { draftWhenQuiet(); }).detach();
+}
+
+void Session::draftWhenQuiet() {
+  constexpr std::chrono::milliseconds quiet{250};
+  for (uint64_t seen = calls + 1; seen != calls;) {
+    seen = calls;
+    std::this_thread::sleep_for(quiet);
+  }
+  DeviceLock lock;
+  if (finished || !sequence.recording())
+    return;
+  Plan draft = sequence.plan;
+  if (hasImage)
+    inferElementTypes(draft, *backend, variables);
+  draft.outcome.ending = Ending::Exit;
+  sequence.keeper->draft(planToJson(draft));
 }
 
 void Session::loadImage() {

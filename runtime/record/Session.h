@@ -79,7 +79,11 @@ private:
   /// is started once.
   void startToEndWhenQuiet();
   void endWhenQuiet();
-  bool waitsForQuiet = false;
+  /// Sends the plan so far when no CUDA call has come for a while; in a thread of its own, which is
+  /// started once.
+  void startToDraftWhenQuiet();
+  void draftWhenQuiet();
+  bool waitsForQuiet = false, waitsToDraft = false;
   std::atomic<uint64_t> calls = 0;
   double quietSeconds = 0;
   Session();

@@ -35,6 +35,10 @@ public:
   /// RecordRequest::kernelTypes; before anything has run.
   void setKernelTypes(KernelTypes types) { kernelTypes = std::move(types); }
   void setKernelRecords(KernelRecords records) { kernelRecords = std::move(records); }
+  /// RecordRequest::onDraft of the program's own run; before it is made.
+  void setOnDraft(std::function<void(const std::string &folder)> then) {
+    onDraft = std::move(then);
+  }
 
   std::vector<TestCase> cases() override;
   /// The program's own run.
@@ -97,6 +101,7 @@ private:
   std::string machine = "cpu";
   KernelTypes kernelTypes;
   KernelRecords kernelRecords;
+  std::function<void(const std::string &folder)> onDraft;
   CodeEmitter emitter;
   ProgramArtefacts first;
   Workload workload;

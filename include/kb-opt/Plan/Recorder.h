@@ -10,6 +10,7 @@
 
 #include "kb-opt/Support/Process.h"
 #include "kbrt/PointeeTypes.h"
+#include <functional>
 #include <map>
 
 namespace kbopt {
@@ -53,6 +54,11 @@ struct RecordRequest {
   /// The program sees another device than the recorder otherwise describes, of the same compute
   /// capability, and buffers at other addresses.
   bool isElsewhere = false;
+  /// Not of an oracle-fed run: called once when the program has read a result and then makes no
+  /// CUDA call for a while, with a folder beside `folder` that holds the plan so far and the data
+  /// of its uploads. On a thread of its own, while the program runs. What comes later may differ:
+  /// the recording alone counts.
+  std::function<void(const std::string &folder)> onDraft;
 };
 
 enum class RecordStatus : uint8_t {

@@ -81,6 +81,7 @@ static Error translate(ImageContext &context, TargetMachine &host) {
     instrumentCounts(context);
   if (context.mode == kbrt::ImageMode::Check)
     instrumentChecks(context);
+  markWays(context);
   for (Kernel &kernel : context.kernels) {
     kernel.function = addStateParameters(*kernel.function);
     if (kernel.counted)

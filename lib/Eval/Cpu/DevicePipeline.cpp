@@ -4,6 +4,7 @@
 // visibility, inlining, O2 without unrolling and vectorisation, contraction.
 //
 //===----------------------------------------------------------------------===//
+#include "../AnalysisManagers.h"
 #include "Steps.h"
 #include "llvm/ADT/SCCIterator.h"
 #include "llvm/Analysis/CallGraph.h"
@@ -12,7 +13,6 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Transforms/IPO/GlobalDCE.h"
 #include "llvm/Transforms/IPO/StripDeadPrototypes.h"
@@ -144,6 +144,7 @@ static bool isOnlyRead(const Value &value) {
 void prepareDevice(ImageContext &context) {
   Module &module = context.module;
   context.flushDenormals = moduleFlag(module, "nvvm-reflect-ftz") != 0;
+  context.contracts = !moduleFlag(module, "kb-fmad-off");
   resolveReflection(context);
   clampShifts(module);
   for (const char *name : {"llvm.used", "llvm.compiler.used"})
@@ -208,16 +209,8 @@ Error optimizeDevice(ImageContext &context) {
   PipelineTuningOptions tuning;
   tuning.LoopUnrolling = tuning.LoopVectorization = tuning.SLPVectorization = false;
   tuning.LoopInterleaving = tuning.CallGraphProfile = false;
-  LoopAnalysisManager loops;
-  FunctionAnalysisManager functions;
-  CGSCCAnalysisManager components;
-  ModuleAnalysisManager modules;
   PassBuilder builder(machine.get(), tuning);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
+  AnalysisManagers analyses(builder);
   ModulePassManager passes = builder.buildPerModuleDefaultPipeline(OptimizationLevel::O2);
   FunctionPassManager late;
   late.addPass(InferAddressSpacesPass(Flat));
@@ -226,7 +219,7 @@ Error optimizeDevice(ImageContext &context) {
   late.addPass(DCEPass());
   passes.addPass(createModuleToFunctionPassAdaptor(std::move(late)));
   passes.addPass(GlobalDCEPass());
-  passes.run(context.module, modules);
+  passes.run(context.module, analyses.modules);
   erase_if(context.variables, [&](const Variable &variable) {
     return !is_contained(make_pointer_range(context.module.globals()), variable.global);
   });
@@ -254,7 +247,7 @@ void contractMultiplyAdd(ImageContext &context) {
     for (Instruction &instruction : instructions(function))
       if ((instruction.getOpcode() == Instruction::FAdd ||
            instruction.getOpcode() == Instruction::FSub) &&
-          instruction.hasAllowContract() && instruction.getType()->getScalarSizeInBits() >= 32)
+          instruction.hasAllowContract())
         sums.push_back(&instruction);
     for (Instruction *sum : sums) {
       bool isSub = sum->getOpcode() == Instruction::FSub;

@@ -9,6 +9,7 @@ using namespace llvm;
 namespace kbopt::cpu {
 
 bool Modifiers::accept(StringRef part) {
+  isRounded |= part == "rn" || part == "rz" || part == "rm" || part == "rp";
   if (part == "rn" || part == "rni")
     rounding = RoundTo::Nearest;
   else if (part == "rz" || part == "rzi")
@@ -29,8 +30,10 @@ bool Modifiers::accept(StringRef part) {
     nan = true;
   else if (part == "xorsign" || part == "abs")
     xorsignAbs = true;
-  else if (part == "approx" || part == "full")
+  else if (part == "approx")
     approx = true;
+  else if (part == "full")
+    return true; // as div.rn within its bound
   else
     return false;
   return true;
@@ -39,10 +42,12 @@ bool Modifiers::accept(StringRef part) {
 Value *FloatOps::unary(Intrinsic::ID id, Value *x) { return b.CreateUnaryIntrinsic(id, x); }
 
 Value *FloatOps::flush(Value *x) {
-  if (!x->getType()->getScalarType()->isFloatTy())
+  Type *element = x->getType()->getScalarType();
+  if (!element->isFloatTy() && !element->isHalfTy() && !element->isBFloatTy())
     return x;
   Value *magnitude = unary(Intrinsic::fabs, x);
-  Value *isTiny = b.CreateFCmpOLT(magnitude, ConstantFP::get(x->getType(), 0x1p-126));
+  double leastNormal = element->isHalfTy() ? 0x1p-14 : 0x1p-126;
+  Value *isTiny = b.CreateFCmpOLT(magnitude, ConstantFP::get(x->getType(), leastNormal));
   Value *zero = b.CreateBinaryIntrinsic(Intrinsic::copysign, ConstantFP::get(x->getType(), 0.0), x);
   return b.CreateSelect(isTiny, zero, x);
 }
@@ -62,9 +67,9 @@ Value *FloatOps::finish(Value *x, const Modifiers &m) {
   if (m.sat)
     x = saturate(x);
   if (m.relu) {
+    // -0 becomes +0, and NaN stays.
     Value *zero = Constant::getNullValue(x->getType());
-    Value *positive = b.CreateSelect(b.CreateFCmpOLT(x, zero), zero, x);
-    x = positive;
+    x = b.CreateSelect(b.CreateFCmpOLE(x, zero), zero, x);
   }
   return x;
 }
@@ -143,32 +148,58 @@ Value *FloatOps::directed(StringRef operation, RoundTo rounding, Type *type,
   return b.CreateCall(helper, arguments);
 }
 
+Value *FloatOps::contractible(Value *x, const Modifiers &m) {
+  if (auto *instruction = dyn_cast<Instruction>(x); instruction && m.mayContract)
+    instruction->setHasAllowContract(true);
+  return x;
+}
+
 Value *FloatOps::add(Value *x, Value *y, const Modifiers &m) {
   x = in(x, m), y = in(y, m);
-  return finish(m.rounding == RoundTo::Nearest ? b.CreateFAdd(x, y)
+  return finish(m.rounding == RoundTo::Nearest ? contractible(b.CreateFAdd(x, y), m)
                                                : directed("add", m.rounding, x->getType(), {x, y}),
                 m);
 }
 
 Value *FloatOps::sub(Value *x, Value *y, const Modifiers &m) {
   x = in(x, m), y = in(y, m);
-  return finish(m.rounding == RoundTo::Nearest ? b.CreateFSub(x, y)
+  return finish(m.rounding == RoundTo::Nearest ? contractible(b.CreateFSub(x, y), m)
                                                : directed("sub", m.rounding, x->getType(), {x, y}),
                 m);
 }
 
 Value *FloatOps::mul(Value *x, Value *y, const Modifiers &m) {
   x = in(x, m), y = in(y, m);
-  return finish(m.rounding == RoundTo::Nearest ? b.CreateFMul(x, y)
+  return finish(m.rounding == RoundTo::Nearest ? contractible(b.CreateFMul(x, y), m)
                                                : directed("mul", m.rounding, x->getType(), {x, y}),
                 m);
 }
 
 Value *FloatOps::div(Value *x, Value *y, const Modifiers &m) {
   x = in(x, m), y = in(y, m);
-  return finish(m.rounding == RoundTo::Nearest ? b.CreateFDiv(x, y)
-                                               : directed("div", m.rounding, x->getType(), {x, y}),
-                m);
+  if (m.approx && y->getType()->isFloatTy()) {
+    // It multiplies by a reciprocal, which is 0 above 2^126.
+    Value *isLarge =
+        b.CreateFCmpOGT(unary(Intrinsic::fabs, y), ConstantFP::get(y->getType(), 0x1p126));
+    Value *infinite =
+        b.CreateBinaryIntrinsic(Intrinsic::copysign, ConstantFP::getInfinity(y->getType()), y);
+    y = b.CreateSelect(isLarge, infinite, y);
+  }
+  if (m.rounding == RoundTo::Nearest)
+    return finish(b.CreateFDiv(x, y), m);
+  Value *result = directed("div", m.rounding, x->getType(), {x, y});
+  if (m.ftz && x->getType()->isFloatTy()) {
+    // A quotient below the least normal number is flushed even where it rounds up to that number.
+    Type *wide = b.getDoubleTy();
+    Value *dividend = unary(Intrinsic::fabs, b.CreateFPExt(x, wide));
+    Value *divisor = unary(Intrinsic::fabs, b.CreateFPExt(y, wide));
+    Value *isTiny =
+        b.CreateFCmpOLT(dividend, b.CreateFMul(divisor, ConstantFP::get(wide, 0x1p-126)));
+    Value *zero =
+        b.CreateBinaryIntrinsic(Intrinsic::copysign, ConstantFP::get(x->getType(), 0.0), result);
+    result = b.CreateSelect(isTiny, zero, result);
+  }
+  return finish(result, m);
 }
 
 Value *FloatOps::fma(Value *x, Value *y, Value *z, const Modifiers &m) {
@@ -187,10 +218,26 @@ Value *FloatOps::sqrt(Value *x, const Modifiers &m) {
 }
 
 Value *FloatOps::reciprocal(Value *x, const Modifiers &m) {
+  if (m.approx && m.ftz && x->getType()->isDoubleTy())
+    return highWord(b.CreateFDiv(ConstantFP::get(x->getType(), 1.0), highWord(x)));
   return div(ConstantFP::get(x->getType(), 1.0), x, m);
 }
 
+/// What rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 know of a number: its upper word, and no
+/// subnormal numbers. The code around them counts on products of such results being exact.
+Value *FloatOps::highWord(Value *x) {
+  Type *i64 = b.getInt64Ty();
+  Value *bits = b.CreateBitCast(x, i64);
+  Value *isTiny = b.CreateICmpEQ(b.CreateAnd(bits, 0x7ff0000000000000), b.getInt64(0));
+  Value *mask = b.CreateSelect(isTiny, b.getInt64(uint64_t(1) << 63), b.getInt64(~0xffffffffull));
+  Value *cut = b.CreateBitCast(b.CreateAnd(bits, mask), x->getType());
+  return b.CreateSelect(b.CreateFCmpUNO(x, x), x, cut);
+}
+
 Value *FloatOps::reciprocalSqrt(Value *x, const Modifiers &m) {
+  if (m.approx && m.ftz && x->getType()->isDoubleTy())
+    return highWord(
+        b.CreateFDiv(ConstantFP::get(x->getType(), 1.0), unary(Intrinsic::sqrt, highWord(x))));
   x = in(x, m);
   // The approximation is good to an ulp or two; in double it is correctly rounded.
   Type *wide = b.getDoubleTy();
@@ -257,20 +304,69 @@ Value *FloatOps::toInteger(Value *x, Type *type, bool isSigned, RoundTo rounding
     x = b.CreateFPExt(x, b.getFloatTy());
   if (rounding != RoundTo::Zero)
     x = roundToIntegral(x, rounding);
-  return b.CreateIntrinsic(isSigned ? Intrinsic::fptosi_sat : Intrinsic::fptoui_sat,
-                           {type, x->getType()}, {x});
+  return saturateToInteger(x, type, isSigned);
+}
+
+Value *FloatOps::saturateToInteger(Value *x, Type *type, bool isSigned) {
+  Value *result = b.CreateIntrinsic(isSigned ? Intrinsic::fptosi_sat : Intrinsic::fptoui_sat,
+                                    {type, x->getType()}, {x});
+  unsigned bits = type->getScalarSizeInBits();
+  if (!x->getType()->getScalarType()->isDoubleTy() && bits < 64)
+    return result; // of NaN: 0
+  Value *lowest = ConstantInt::get(type, APInt::getSignedMinValue(bits));
+  return b.CreateSelect(b.CreateFCmpUNO(x, x), lowest, result);
 }
 
 Value *FloatOps::fromInteger(Value *x, Type *type, bool isSigned, RoundTo rounding) {
-  if (rounding != RoundTo::Nearest)
-    return directed(isSigned ? "sitofp" : "uitofp", rounding, type, {x});
-  // An intermediate float could round twice: a double holds 32 bits exactly.
-  if (type->getScalarSizeInBits() < 32 && x->getType()->getScalarSizeInBits() <= 32) {
+  // An intermediate float could round twice: a double holds 32 bits exactly, and enough of 64.
+  if (type->getScalarSizeInBits() < 32) {
+    x = x->getType()->getScalarSizeInBits() > 32 ? collectLowBits(x, isSigned) : x;
     Value *exact =
         isSigned ? b.CreateSIToFP(x, b.getDoubleTy()) : b.CreateUIToFP(x, b.getDoubleTy());
-    return b.CreateFPTrunc(exact, type);
+    return narrow(exact, type, rounding);
   }
+  if (rounding != RoundTo::Nearest)
+    return directed(isSigned ? "sitofp" : "uitofp", rounding, type, {x});
   return isSigned ? b.CreateSIToFP(x, type) : b.CreateUIToFP(x, type);
+}
+
+/// \p x, of 64 bits, as an integer that a double holds exactly and that every rounding to
+/// 16-bit floats takes for \p x: one of the bits that are cut says whether any was set.
+Value *FloatOps::collectLowBits(Value *x, bool isSigned) {
+  Value *low = b.CreateAnd(x, b.getInt64(0xffff));
+  Value *cut = b.CreateSub(x, low);
+  Value *sticky =
+      b.CreateSelect(b.CreateICmpEQ(low, b.getInt64(0)), cut, b.CreateOr(cut, b.getInt64(0x8000)));
+  Value *high = isSigned ? b.CreateAShr(x, 52) : b.CreateLShr(x, 52);
+  Value *fits = b.CreateICmpULE(b.CreateAdd(high, b.getInt64(1)), b.getInt64(1));
+  return b.CreateSelect(fits, x, sticky);
+}
+
+/// To a 16-bit float. A directed rounding is the nearest number, or its neighbour where that lies
+/// on the wrong side of \p x.
+Value *FloatOps::narrow(Value *x, Type *type, RoundTo rounding) {
+  Value *nearest = b.CreateFPTrunc(x, type);
+  if (rounding == RoundTo::Nearest)
+    return nearest;
+  Value *back = b.CreateFPExt(nearest, x->getType());
+  Value *isAbove = b.CreateFCmpOGT(back, x), *isBelow = b.CreateFCmpOLT(back, x);
+  Type *i16 = b.getInt16Ty();
+  if (auto *vector = dyn_cast<FixedVectorType>(type))
+    i16 = FixedVectorType::get(i16, vector->getNumElements());
+  Value *bits = b.CreateBitCast(nearest, i16);
+  Value *isNegative = b.CreateICmpSLT(bits, Constant::getNullValue(i16));
+  Value *outward = b.CreateAdd(bits, ConstantInt::get(i16, 1));
+  Value *inward = b.CreateSub(bits, ConstantInt::get(i16, 1));
+  // A zero is never on the wrong side inward: its sign is that of x.
+  Value *result = bits;
+  if (rounding != RoundTo::Up)
+    result = b.CreateSelect(
+        b.CreateAnd(isAbove, rounding == RoundTo::Zero ? b.CreateNot(isNegative) : isAbove),
+        b.CreateSelect(isNegative, outward, inward), result);
+  if (rounding != RoundTo::Down)
+    result = b.CreateSelect(b.CreateAnd(isBelow, rounding == RoundTo::Zero ? isNegative : isBelow),
+                            b.CreateSelect(isNegative, inward, outward), result);
+  return b.CreateBitCast(result, type);
 }
 
 Value *FloatOps::convert(Value *x, Type *type, const Modifiers &m) {
@@ -284,8 +380,9 @@ Value *FloatOps::convert(Value *x, Type *type, const Modifiers &m) {
   if (to > from)
     result = b.CreateFPExt(x, type);
   else if (to < from)
-    result = m.rounding == RoundTo::Nearest ? b.CreateFPTrunc(x, type)
-                                            : directed("trunc", m.rounding, type, {x});
+    result = to == 16                         ? narrow(x, type, m.rounding)
+             : m.rounding == RoundTo::Nearest ? b.CreateFPTrunc(x, type)
+                                              : directed("trunc", m.rounding, type, {x});
   if (m.satfinite && to == 16) {
     Value *largest =
         ConstantFP::get(type, APFloat::getLargest(type->getScalarType()->getFltSemantics()));
@@ -297,9 +394,13 @@ Value *FloatOps::convert(Value *x, Type *type, const Modifiers &m) {
   return finish(result, m);
 }
 
-Value *FloatOps::toTf32(Value *x, bool tiesAway, bool towardZero) {
+Value *FloatOps::toTf32(Value *x, const Modifiers &m, bool tiesAway) {
+  bool towardZero = m.rounding == RoundTo::Zero;
+  if (m.relu)
+    x = finish(x, m);
   Type *i32 = b.getInt32Ty();
   Value *bits = b.CreateBitCast(x, i32);
+  Value *upper = b.getInt32(0xffffe000);
   Value *isFinite = b.CreateICmpNE(b.CreateAnd(bits, 0x7f800000), b.getInt32(0x7f800000));
   Value *rounded = bits;
   if (tiesAway)
@@ -307,8 +408,11 @@ Value *FloatOps::toTf32(Value *x, bool tiesAway, bool towardZero) {
   else if (!towardZero)
     rounded = b.CreateAdd(b.CreateAdd(bits, b.getInt32(0xfff)),
                           b.CreateAnd(b.CreateLShr(bits, 13), b.getInt32(1)));
-  rounded = b.CreateAnd(rounded, b.getInt32(0xffffe000));
-  return b.CreateSelect(isFinite, rounded, bits);
+  // With ties away an H200 cuts NaN like infinities; the other roundings have one NaN.
+  Value *special = b.CreateAnd(bits, upper);
+  if (!tiesAway)
+    special = b.CreateSelect(b.CreateFCmpUNO(x, x), b.getInt32(0x7fffe000), special);
+  return b.CreateSelect(isFinite, b.CreateAnd(rounded, upper), special);
 }
 
 } // namespace kbopt::cpu

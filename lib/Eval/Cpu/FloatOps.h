@@ -19,6 +19,8 @@ struct Modifiers {
   RoundTo rounding = RoundTo::Nearest;
   bool ftz = false, sat = false, relu = false, nan = false, xorsignAbs = false, approx = false;
   bool satfinite = false;
+  bool isRounded = false;   ///< a rounding is named
+  bool mayContract = false; ///< a product and a sum may become one operation
   /// Takes in \p part; false if it is no modifier that changes arithmetic.
   bool accept(llvm::StringRef part);
 };
@@ -49,8 +51,11 @@ public:
   llvm::Value *convert(llvm::Value *x, llvm::Type *type, const Modifiers &m);
   llvm::Value *flush(llvm::Value *x);
   llvm::Value *saturate(llvm::Value *x);
-  /// f32 or bits to tf32: round to nearest, ties away or even, 13 bits cut.
-  llvm::Value *toTf32(llvm::Value *x, bool tiesAway, bool towardZero);
+  /// What cvt makes of \p x, which is integral or is to be cut off: the nearest integer, and of
+  /// NaN 0, or the lowest number where 64 bits are on either side.
+  llvm::Value *saturateToInteger(llvm::Value *x, llvm::Type *type, bool isSigned);
+  /// f32 to the bits of tf32: to nearest with ties away or to even, or toward zero.
+  llvm::Value *toTf32(llvm::Value *x, const Modifiers &m, bool tiesAway);
 
 private:
   llvm::Value *finish(llvm::Value *x, const Modifiers &m);
@@ -58,7 +63,11 @@ private:
   /// \p operation with the host's rounding mode set around it.
   llvm::Value *directed(llvm::StringRef operation, RoundTo rounding, llvm::Type *type,
                         llvm::ArrayRef<llvm::Value *> arguments);
+  llvm::Value *narrow(llvm::Value *x, llvm::Type *type, RoundTo rounding);
+  llvm::Value *collectLowBits(llvm::Value *x, bool isSigned);
+  llvm::Value *contractible(llvm::Value *x, const Modifiers &m);
   llvm::Value *unary(llvm::Intrinsic::ID id, llvm::Value *x);
+  llvm::Value *highWord(llvm::Value *x);
 
   ImageContext &context;
   llvm::IRBuilderBase &b;

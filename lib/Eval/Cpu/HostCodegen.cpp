@@ -1,4 +1,5 @@
 //===- HostCodegen.cpp - Host IR to an object file ------------------------===//
+#include "../AnalysisManagers.h"
 #include "BarrierSplit.h"
 #include "Steps.h"
 #include "llvm/Analysis/LoopInfo.h"
@@ -6,7 +7,6 @@
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/TargetParser/Host.h"
@@ -106,19 +106,11 @@ Expected<std::string> compileForHost(Module &module, TargetMachine &machine) {
   if (verifyModule(module, &brokenStream))
     return hostError("internal error in the image builder: " + broken);
   PipelineTuningOptions tuning;
-  LoopAnalysisManager loops;
-  FunctionAnalysisManager functions;
-  CGSCCAnalysisManager components;
-  ModuleAnalysisManager modules;
   PassBuilder builder(&machine, tuning);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
+  AnalysisManagers analyses(builder);
   builder.registerVectorizerStartEPCallback(
       [](FunctionPassManager &passes, OptimizationLevel) { passes.addPass(PrepareRegions()); });
-  builder.buildPerModuleDefaultPipeline(OptimizationLevel::O2).run(module, modules);
+  builder.buildPerModuleDefaultPipeline(OptimizationLevel::O2).run(module, analyses.modules);
 
   SmallVector<char, 0> bytes;
   raw_svector_ostream stream(bytes);

@@ -80,6 +80,7 @@ static const RuntimeFunction runtimeFunctions[] = {
     {"kbrt_match_all", "iiilp", "c"},
     {"kbrt_redux", "iiiii", "c"},
     {"kbrt_activemask", "ii", "c"},
+    {"kbrt_took_way", "vi", ""},
     {"kbrt_mma", "vippppp", "c"},
     {"kbrt_yield", "vi", "c"},
     {"kbrt_exit", "v", "n"},

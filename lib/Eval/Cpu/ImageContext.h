@@ -135,6 +135,7 @@ public:
   kbrt::ImageMode mode;
   std::string mainFile;
   bool flushDenormals = false;
+  bool contracts = true;      ///< not -fmad=false
   bool splitsBarriers = true; ///< of kernels where that is possible
   std::vector<Kernel> kernels;
   std::vector<Variable> variables;

@@ -4,6 +4,7 @@
 // library, atomics, and operations whose edge cases differ on the host.
 //
 //===----------------------------------------------------------------------===//
+#include "FloatOps.h"
 #include "Intrinsics.h"
 #include "Steps.h"
 #include "llvm/ADT/StringExtras.h"
@@ -72,6 +73,18 @@ static Lowered lowerLibraryCall(ImageContext &context, ThreadState &state, CallI
   return std::nullopt;
 }
 
+/// LLVM's minnum and maxnum, as which it knows libdevice's fmin and fmax, may give either of +0
+/// and -0; a GPU has -0 < +0.
+static void orderZeros(CallInst &call) {
+  Intrinsic::ID id = call.getIntrinsicID();
+  if (id != Intrinsic::minnum && id != Intrinsic::maxnum)
+    return;
+  IRBuilder<> b(&call);
+  replaceCall(call, b.CreateBinaryIntrinsic(id == Intrinsic::minnum ? Intrinsic::minimumnum
+                                                                    : Intrinsic::maximumnum,
+                                            call.getArgOperand(0), call.getArgOperand(1)));
+}
+
 static void lowerCall(ImageContext &context, ThreadStates &states, CallInst &call) {
   Function *callee = call.getCalledFunction();
   StringRef name = callee->getName();
@@ -91,23 +104,27 @@ static void lowerCall(ImageContext &context, ThreadStates &states, CallInst &cal
       if (Lowered value = family(lowering))
         return replaceCall(call, *value);
   } else if (callee->isIntrinsic()) {
-    return;
+    return orderZeros(call);
   }
   replaceCall(call, context.emitUnsupported(builder, call, callee->getName(), call.getType()));
 }
 
-/// A conversion saturates on the GPU and is poison in IR.
-static void saturateConversion(Instruction &conversion) {
+/// A conversion saturates on the GPU and is poison in IR. nvcc converts to 32 bits and cuts off
+/// what a narrower type has no room for.
+static void saturateConversion(ImageContext &context, Instruction &conversion) {
   IRBuilder<> b(&conversion);
-  Value *source = conversion.getOperand(0);
-  Intrinsic::ID id =
-      conversion.getOpcode() == Instruction::FPToSI ? Intrinsic::fptosi_sat : Intrinsic::fptoui_sat;
-  Value *result = b.CreateIntrinsic(id, {conversion.getType(), source->getType()}, {source});
+  Type *type = conversion.getType();
+  Type *wide = type->getScalarSizeInBits() < 32 ? type->getWithNewBitWidth(32) : type;
+  Value *result = FloatOps(context, b)
+                      .saturateToInteger(conversion.getOperand(0), wide,
+                                         conversion.getOpcode() == Instruction::FPToSI);
+  result = b.CreateTrunc(result, type);
   conversion.replaceAllUsesWith(result);
   conversion.eraseFromParent();
 }
 
-/// Division by zero gives all ones on the GPU and a signal on the host.
+/// Division by zero gives all ones on the GPU, remainders too, and a signal on the host. Of 64 bits
+/// nvcc divides the lower halves where the upper ones are zero: then only they are all ones.
 static void guardDivision(BinaryOperator &division) {
   if (isa<Constant>(division.getOperand(1)))
     return;
@@ -119,6 +136,9 @@ static void guardDivision(BinaryOperator &division) {
   bool isRemainder = opcode == Instruction::SRem || opcode == Instruction::URem;
   Constant *zero = Constant::getNullValue(type), *one = ConstantInt::get(type, 1);
   Constant *ones = Constant::getAllOnesValue(type);
+  Value *undefined = ones;
+  if (type->isIntegerTy(64))
+    undefined = b.CreateSelect(b.CreateICmpULE(x, b.getInt64(~0u)), b.getInt64(~0u), ones);
   Value *isZero = b.CreateICmpEQ(y, zero);
   Value *unsafe = isZero, *isMinusOne = nullptr;
   if (isSigned) {
@@ -128,7 +148,7 @@ static void guardDivision(BinaryOperator &division) {
   Value *result = b.CreateBinOp(Instruction::BinaryOps(opcode), x, b.CreateSelect(unsafe, one, y));
   if (isSigned)
     result = b.CreateSelect(isMinusOne, isRemainder ? (Value *)zero : b.CreateNeg(x), result);
-  result = b.CreateSelect(isZero, isRemainder ? x : (Value *)ones, result);
+  result = b.CreateSelect(isZero, undefined, result);
   division.replaceAllUsesWith(result);
   division.eraseFromParent();
 }
@@ -167,7 +187,7 @@ static void lowerInstruction(ImageContext &context, Instruction &instruction) {
     return;
   case Instruction::FPToSI:
   case Instruction::FPToUI:
-    saturateConversion(instruction);
+    saturateConversion(context, instruction);
     return;
   case Instruction::SDiv:
   case Instruction::UDiv:
@@ -180,7 +200,16 @@ static void lowerInstruction(ImageContext &context, Instruction &instruction) {
   }
 }
 
+/// The optimiser knows all callers of the helpers that inline PTX got (FloatOps::directed), and may
+/// have put their constants into them: calls from here on get helpers of their own.
+static void renameOptimizedHelpers(Module &module) {
+  for (Function &function : module)
+    if (function.getName().starts_with("kb.directed."))
+      function.setName("kb.directed.ptx." + function.getName().substr(strlen("kb.directed.")));
+}
+
 void lowerIntrinsics(ImageContext &context, ThreadStates &states) {
+  renameOptimizedHelpers(context.module);
   for (Function &function : context.module) {
     if (function.isDeclaration())
       continue;

@@ -27,7 +27,7 @@ static Lowered lowerConversion(IntrinsicCall &c, FloatOps &ops, const Modifiers 
   if (from == "f" && to == "bf16")
     return ops.convert(c.argument(0), c.builder.getBFloatTy(), m);
   if (from == "f" && to == "tf32")
-    return ops.toTf32(c.argument(0), c.has("rna"), m.rounding == RoundTo::Zero);
+    return ops.toTf32(c.argument(0), m, c.has("rna"));
   if (from == "bf" && to == "h")
     return c.builder.CreateBitCast(c.builder.CreateFPExt(c.argument(0), c.builder.getFloatTy()),
                                    type);

@@ -4,14 +4,19 @@
 // from which a block barrier is no longer reached, though the branch could have led
 // to it. The runtime tells from them a thread that skipped a barrier others wait at from
 // one that returned early (runtime/cpu/Barriers.cpp). Runs before the optimiser,
-// which may merge both.
+// which may merge both, but behind inlining: a thread that returns from a function
+// whose kernel has nothing left to do returns early, too.
 //
 //===----------------------------------------------------------------------===//
+#include "../AnalysisManagers.h"
 #include "Steps.h"
 #include "llvm/Analysis/PostDominators.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/Transforms/IPO/AlwaysInliner.h"
+#include "llvm/Transforms/Scalar/JumpThreading.h"
+#include "llvm/Transforms/Scalar/SROA.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 
 using namespace llvm;
@@ -91,7 +96,24 @@ static SmallVector<SkipEdge> skipEdges(Function &function, ArrayRef<Instruction 
   return edges;
 }
 
+/// Gives every way through a kernel edges of its own. A front end leads returns and the ends of
+/// scopes through common blocks, and decides behind them by a variable who goes on.
+static void separateWays(Module &module) {
+  PassBuilder builder;
+  AnalysisManagers analyses(builder);
+  AlwaysInlinerPass().run(module, analyses.modules);
+  FunctionPassManager passes;
+  passes.addPass(SROAPass(SROAOptions::ModifyCFG));
+  passes.addPass(JumpThreadingPass());
+  createModuleToFunctionPassAdaptor(std::move(passes)).run(module, analyses.modules);
+}
+
 void markSkippedBarriers(ImageContext &context) {
+  if (none_of(context.module, [](const Function &function) {
+        return any_of(instructions(function), isBlockBarrier);
+      }))
+    return;
+  separateWays(context.module);
   for (Function &function : context.module) {
     if (function.isDeclaration())
       continue;

@@ -25,6 +25,7 @@ private:
   Value *widen(Value *x);
   Value *narrow(Value *x, Type *type);
   Value *roundToOdd(Value *wide);
+  Value *addToOdd(Value *x, Value *y, Type *type);
 
   Instruction &instruction;
   IRBuilder<> b;
@@ -53,6 +54,25 @@ Value *SmallFloatLowering::roundToOdd(Value *wide) {
   Value *neighbour = b.CreateAdd(bits, b.CreateSelect(tooLarge, b.getInt32(-1), b.getInt32(1)));
   Value *odd = b.CreateSelect(b.CreateAnd(inexact, isEven), neighbour, bits);
   return b.CreateBitCast(odd, b.getFloatTy());
+}
+
+/// The sum of two doubles, a product and a number of \p type, to be rounded again. Sums that become
+/// a finite half are exact; bf16 reaches so far that a sum may need an odd last bit for the rest.
+Value *SmallFloatLowering::addToOdd(Value *x, Value *y, Type *type) {
+  Value *sum = b.CreateFAdd(x, y);
+  if (!type->isBFloatTy())
+    return sum;
+  // What the sum lacks, exactly (Knuth's TwoSum).
+  Value *ofY = b.CreateFSub(sum, x);
+  Value *rest = b.CreateFAdd(b.CreateFSub(x, b.CreateFSub(sum, ofY)), b.CreateFSub(y, ofY));
+  Type *i64 = b.getInt64Ty();
+  Value *zero = ConstantFP::get(sum->getType(), 0.0);
+  Value *bits = b.CreateBitCast(sum, i64);
+  Value *isEven = b.CreateICmpEQ(b.CreateAnd(bits, b.getInt64(1)), b.getInt64(0));
+  Value *isInexact = b.CreateAnd(isEven, b.CreateFCmpONE(rest, zero));
+  Value *isOutward = b.CreateICmpEQ(b.CreateFCmpOGT(rest, zero), b.CreateFCmpOGT(sum, zero));
+  Value *odd = b.CreateAdd(bits, b.CreateSelect(isOutward, b.getInt64(1), b.getInt64(-1)));
+  return b.CreateBitCast(b.CreateSelect(isInexact, odd, bits), sum->getType());
 }
 
 Value *SmallFloatLowering::narrow(Value *x, Type *type) {
@@ -112,7 +132,7 @@ Value *SmallFloatLowering::lowerScalar(ArrayRef<Value *> operands, Type *type) {
   }
   Value *result;
   if (isFma)
-    result = b.CreateFAdd(b.CreateFMul(wide[0], wide[1]), wide[2]);
+    result = addToOdd(b.CreateFMul(wide[0], wide[1]), wide[2], type);
   else if (call.getIntrinsicID() == Intrinsic::fptosi_sat ||
            call.getIntrinsicID() == Intrinsic::fptoui_sat)
     result = b.CreateIntrinsic(call.getIntrinsicID(), {type, b.getFloatTy()}, wide);

@@ -49,6 +49,9 @@ void contractMultiplyAdd(ImageContext &context);
 /// Puts kbrt_yield into loops that wait for what another thread stores.
 void markSpinLoops(ImageContext &context);
 
+/// Puts kbrt_took_way before branches behind which lanes may meet at an __activemask().
+void markWays(ImageContext &context);
+
 /// Whether the code of \p root performs atomic operations.
 bool usesAtomics(const ImageContext &context, llvm::Function &root);
 

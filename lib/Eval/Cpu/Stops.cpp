@@ -1,8 +1,8 @@
 //===- Stops.cpp - Where the threads of a kernel wait ---------------------===//
 #include "Stops.h"
+#include "../AnalysisManagers.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/IR/InstIterator.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Transforms/Scalar/DCE.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
 #include "llvm/Transforms/Scalar/SROA.h"
@@ -150,22 +150,14 @@ std::optional<size_t> isStopResult(const Instruction &instruction) {
 }
 
 void tidy(Function &function) {
-  LoopAnalysisManager loops;
-  FunctionAnalysisManager functions;
-  CGSCCAnalysisManager components;
-  ModuleAnalysisManager modules;
   PassBuilder builder;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
+  AnalysisManagers analyses(builder);
   FunctionPassManager passes;
   passes.addPass(SROAPass(SROAOptions::ModifyCFG));
   passes.addPass(EarlyCSEPass());
   passes.addPass(SimplifyCFGPass());
   passes.addPass(DCEPass());
-  passes.run(function, functions);
+  passes.run(function, analyses.functions);
 }
 
 } // namespace kbopt::cpu

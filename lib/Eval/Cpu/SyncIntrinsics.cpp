@@ -189,7 +189,11 @@ static Value *emitFindNthSet(IntrinsicCall &c) {
     Value *step = b.CreateSelect(down, b.getInt32(-1), b.getInt32(1));
     Value *magnitude = b.CreateSelect(down, b.CreateNeg(offset), offset);
     Value *wanted = b.CreateSelect(b.CreateICmpEQ(offset, b.getInt32(0)), b.getInt32(1), magnitude);
-    b.CreateBr(loop);
+    // The least offset has no magnitude; nvcc's function gives 0 for it, as was seen on an H200.
+    auto *none = BasicBlock::Create(ctx, "", helper);
+    b.CreateCondBr(b.CreateICmpEQ(offset, b.getInt32(1u << 31)), none, loop);
+    b.SetInsertPoint(none);
+    b.CreateRet(b.getInt32(0));
     b.SetInsertPoint(loop);
     PHINode *position = b.CreatePHI(i32, 2), *left = b.CreatePHI(i32, 2);
     position->addIncoming(base, entry);

@@ -185,6 +185,8 @@ uint32_t kbrt_redux(uint32_t site, uint32_t mask, kbrt::ReduxOp op, uint32_t val
 /// Lanes of the warp that stand at this site together: the runtime lets the
 /// warp's other lanes run until they end, block, or arrive here.
 uint32_t kbrt_activemask(uint32_t site);
+/// The thread takes side \p way of a branch both sides of which can lead to kbrt_activemask().
+void kbrt_took_way(uint32_t way);
 /// Warp-collective over all 32 lanes; fragments as described at MmaType.
 void kbrt_mma(uint32_t site, const kbrt::MmaShape *shape, const void *a, const void *b,
               const void *c, void *d);

@@ -25,6 +25,7 @@ enum class Message : uint32_t {
   Step,         ///< `value` is a step's digest
   Finish,       ///< bytes; answered by a Reply of 1 or 0
   File,         ///< bytes of a path; none: of some that are not known
+  Draft,        ///< bytes
 };
 
 struct MessageHeader {

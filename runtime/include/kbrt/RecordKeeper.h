@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,6 +52,8 @@ public:
   virtual bool noteStep(uint64_t digest) = 0;
   /// The program looked at the file or folder \p path, or at some that are not known: empty.
   virtual bool noteFile(const std::string &path) = 0;
+  /// The plan so far as JSON, while the program computes on the host.
+  virtual bool draft(const std::string &plan) = 0;
   /// The plan as JSON; the end of the recording.
   virtual bool finish(const std::string &plan) = 0;
 };
@@ -86,8 +89,11 @@ public:
   bool keepDevice(const std::string &facts) override;
   bool noteStep(uint64_t digest) override;
   bool noteFile(const std::string &path) override;
+  bool draft(const std::string &plan) override;
   bool finish(const std::string &plan) override;
 
+  /// Gets what `draft` got, once the bytes of its uploads are in the folder.
+  std::function<void(const std::string &plan)> onDraft;
   bool flush();
   /// errno of the first write that failed: the disk is full, say. 0: none did.
   int failure() const { return failed; }

@@ -30,6 +30,10 @@
 // TEXT: added 'product_{{t}}iled'
 // TEXT: the launch at line {{[0-9]+}} only runs where a faster kernel cannot [register-tiling, site 1]
 //
+// A step that names the kernel which the run printed begins a run of its own.
+// RUN: kb-opt -passes="schedule{kernel=scale as='map vector=1'},thread-coarsening{kernel=scale_""wide inflight=4}" -o %t.own.cu %s 2>&1 | FileCheck --check-prefix=OWN %s
+// OWN: added 'scale_{{w}}ide_wide' (map {{.*}}inflight=4
+//
 // A sketch of another kind, a key that there is not, a schedule that is there already.
 // RUN: kb-opt -passes='shared-memory-tiling{kernel=product},cache-row{kernel=product},shared-memory-tiling{kernel=product}' -o %t.other.cu %s 2>&1 | FileCheck --check-prefix=OTHER %s
 // OTHER: the kernel is scheduled as 'contraction' by an earlier step [cache-row

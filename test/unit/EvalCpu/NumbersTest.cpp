@@ -40,14 +40,14 @@ TEST_F(Numbers, HalfRoundsOnce) {
   EXPECT_EQ(out[8], 1.f);
   EXPECT_EQ(out[9], b);
   EXPECT_EQ(out[10], 1.f);
-  EXPECT_EQ(out[11], toHalf(toHalf(double(a) * b) - double(c)));
+  EXPECT_EQ(out[11], toHalf(double(a) * b - c));
   EXPECT_EQ(out[12], -4.f);
   EXPECT_NEAR(out[13], 1 / b + a, 0.001);
 }
 
 TEST_F(Numbers, BrainFloatRoundsOnce) {
   float a = toBrain(1.2345), b = toBrain(3.3), c = toBrain(-0.77);
-  std::vector<float> out = run("brains", {1.2345f, 3.3f, -0.77f}, 8);
+  std::vector<float> out = run("brains", {1.2345f, 3.3f, -0.77f, 1.0078125f, 1.5f, -0x1p-100f}, 11);
   EXPECT_EQ(out[0], toBrain(double(a) + b));
   EXPECT_EQ(out[1], toBrain(double(a) * b + c));
   EXPECT_EQ(out[2], a);
@@ -56,6 +56,9 @@ TEST_F(Numbers, BrainFloatRoundsOnce) {
   EXPECT_EQ(out[5], 1.f);
   EXPECT_EQ(out[6], a);
   EXPECT_EQ(out[7], c + toBrain(double(a) * b));
+  EXPECT_EQ(out[8], 1.5078125f); // just below a tie
+  EXPECT_EQ(out[9], toBrain(double(a) * b + c));
+  EXPECT_EQ(out[10], toBrain(toBrain(double(a) * b) + double(c)));
 }
 
 TEST_F(Numbers, FunctionsAreClose) {
@@ -67,6 +70,23 @@ TEST_F(Numbers, FunctionsAreClose) {
       std::tanh(x)};
   for (int i = 0; i < 13; ++i)
     EXPECT_NEAR(out[i], expected[i], 2e-6 * std::fabs(expected[i])) << i;
+}
+
+// PTX: by more than 2^126 the quotient is 0, or NaN of an infinity.
+TEST_F(Numbers, FastQuotientsByLargeNumbersAreZero) {
+  float inf = INFINITY;
+  std::vector<float> x = {0x1p120f, -0x1p120f, inf, 6, 6},
+                     y = {0x1p127f, 0x1.8p126f, 0x1p127f, inf, 3};
+  float *out = program.allocate<float>(10);
+  program.expectRun("quotients", {1}, {5}, program.upload(x), program.upload(y), out);
+  EXPECT_EQ(out[0], 0.f);
+  EXPECT_EQ(out[1], 0x1p-7f);
+  EXPECT_EQ(out[2], 0.f);
+  EXPECT_TRUE(std::signbit(out[2]));
+  EXPECT_TRUE(std::isnan(out[4]));
+  EXPECT_EQ(out[5], inf);
+  EXPECT_EQ(out[6], 0.f);
+  EXPECT_EQ(out[8], 2.f);
 }
 
 TEST_F(Numbers, ShiftsClampAsTheHardwareDoes) {

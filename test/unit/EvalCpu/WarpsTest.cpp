@@ -55,6 +55,99 @@ TEST_P(Warps, ExchangeVoteAndReduce) {
     EXPECT_EQ(boxes[i], (31 - i) * 2);
 }
 
+/// Whether all lanes that met say so, and how many met with all 32.
+unsigned countWhole(const unsigned *masks) {
+  unsigned whole = 0;
+  for (unsigned i = 0; i < 64; ++i) {
+    EXPECT_TRUE(masks[i] >> i % 32 & 1) << i;
+    for (unsigned k = 0; k < 32; ++k)
+      if (masks[i] >> k & 1)
+        EXPECT_EQ(masks[i / 32 * 32 + k], masks[i]) << i << ' ' << k;
+    whole += masks[i] == ~0u;
+  }
+  return whole;
+}
+
+struct Together : Warps {
+  CudaProgram program{"warps.cu", GetParam()};
+  std::vector<int> x = std::vector<int>(64);
+  unsigned run(uint64_t seed, int kind) {
+    program.options.seed = seed;
+    auto *masks = program.allocate<unsigned>(64);
+    int *out = program.upload(std::vector<int>(2));
+    if (kind < 0)
+      program.expectRun("togetherBehindLoop", {1}, {64}, program.upload(x), out, masks);
+    else
+      program.expectRun("together", {1}, {64}, program.upload(x), out, masks, kind);
+    return countWhole(masks);
+  }
+};
+
+TEST_P(Together, LanesNeedNotMeetBehindABranch) {
+  for (int i = 0; i < 64; ++i)
+    x[i] = i * 7 % 3;
+  for (int kind : {-1, 0}) {
+    EXPECT_EQ(run(0, kind), 64u); // the natural order
+    unsigned whole = 0;
+    for (uint64_t seed = 1; seed < 9; ++seed)
+      whole += run(seed, kind);
+    EXPECT_LT(whole, 8 * 64u);
+    EXPECT_GT(whole, 0u);
+  }
+}
+
+TEST_P(Together, LanesMeetWhereTheyAreSynchronised) {
+  for (int i = 0; i < 64; ++i)
+    x[i] = i * 7 % 3;
+  for (uint64_t seed = 0; seed < 9; ++seed)
+    for (int kind : {1, 2})
+      EXPECT_EQ(run(seed, kind), 64u);
+  // All lanes of a warp take the same side.
+  for (int i = 0; i < 64; ++i)
+    x[i] = i / 32;
+  for (uint64_t seed = 0; seed < 9; ++seed)
+    for (int kind : {-1, 0})
+      EXPECT_EQ(run(seed, kind), 64u);
+}
+
+TEST_P(Together, ExchangesShowWhoReliesOnIt) {
+  for (int i = 0; i < 64; ++i)
+    x[i] = i % 5 - 2;
+  std::set<int> sums[2];
+  for (int synchronises : {0, 1})
+    for (uint64_t seed = 0; seed < 9; ++seed) {
+      program.options.seed = seed;
+      int *out = program.upload(std::vector<int>(3));
+      program.expectRun("sumsOfWarps", {1}, {64}, program.upload(x), out, synchronises);
+      sums[synchronises].insert(out[0]);
+    }
+  EXPECT_GT(sums[0].size(), 1u);
+  EXPECT_EQ(sums[1].size(), 1u);
+}
+
+TEST_P(Together, ExchangesThroughMemoryNeedASynchronisation) {
+  for (int i = 0; i < 32; ++i)
+    x[i] = i & 1;
+  for (uint64_t seed = 0; seed < 4; ++seed)
+    for (int synchronises : {0, 1}) {
+      program.options.seed = seed;
+      int *out = program.allocate<int>(32);
+      kbrt::LaunchResult result =
+          program.launch("exchangesThroughMemory", {1}, {32}, program.upload(x), out, synchronises);
+      ASSERT_EQ(result.status, kbrt::LaunchStatus::Ok) << result.message;
+      bool isRight = true;
+      for (int i = 0; i < 32; ++i)
+        isRight &= out[i] == 31 - i + ((31 - i) & 1 ? 0 : 100);
+      EXPECT_EQ(isRight, synchronises == 1) << seed;
+      bool findsRace =
+          !result.findings.empty() && result.findings[0].kind == kbrt::FindingKind::RaceShared;
+      EXPECT_EQ(findsRace, GetParam() == kbrt::ImageMode::Check && !synchronises) << seed;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, Together,
+                         testing::Values(kbrt::ImageMode::Plain, kbrt::ImageMode::Check,
+                                         kbrt::ImageMode::Count));
 INSTANTIATE_TEST_SUITE_P(Modes, Warps,
                          testing::Values(kbrt::ImageMode::Plain, kbrt::ImageMode::Check,
                                          kbrt::ImageMode::Count));

@@ -121,6 +121,7 @@ TEST_F(CodeEmissionTest, ContractionCanBeTurnedOff) {
       EXPECT_FALSE(instruction.hasAllowContract());
     }
   EXPECT_EQ(seen, 1u);
+  EXPECT_TRUE(module->getModuleFlag("kb-fmad-off")); // for inline PTX
 }
 
 TEST_F(CodeEmissionTest, CacheHintsArePlainAccesses) {

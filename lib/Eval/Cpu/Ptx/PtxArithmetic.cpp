@@ -1,6 +1,7 @@
 //===- PtxArithmetic.cpp - Floating-point and integer arithmetic ----------===//
 #include "../Intrinsics.h"
 #include "PtxTranslator.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 using namespace llvm;
@@ -13,6 +14,7 @@ bool PtxTranslator::translateFloat(const Instruction &i) {
     return false;
   StringRef op = i.parts[0];
   Modifiers m = modifiersOf(i);
+  m.mayContract = context.contracts && !m.isRounded; // as ptxas does
   Value *x = read(i.operands[1], type.type);
   Value *y = i.operands.size() > 2 ? read(i.operands[2], type.type) : nullptr;
   Value *z = i.operands.size() > 3 ? read(i.operands[3], type.type) : nullptr;
@@ -75,8 +77,6 @@ bool PtxTranslator::translateInteger(const Instruction &i) {
   if (!is_contained(known, op))
     return false;
   bool isSigned = type.isSigned, wide = i.has("wide");
-  if ((op == "mul24" || op == "mad24") && i.has("hi"))
-    return false;
   Value *x = read(i.operands[1], type.type);
   Value *y = i.operands.size() > 2 ? read(i.operands[2], type.type) : nullptr;
   if (!x || (i.operands.size() > 2 && !y))
@@ -108,11 +108,16 @@ bool PtxTranslator::translateInteger(const Instruction &i) {
       Value *left = b.CreateShl(v, 8);
       return isSigned ? b.CreateAShr(left, 8) : b.CreateLShr(left, 8);
     };
-    result = b.CreateMul(cut(x), cut(y));
-  } else if (op == "div") {
-    result = isSigned ? b.CreateSDiv(x, y) : b.CreateUDiv(x, y);
-  } else if (op == "rem") {
-    result = isSigned ? b.CreateSRem(x, y) : b.CreateURem(x, y);
+    result = i.has("hi") ? b.CreateOr(b.CreateLShr(b.CreateMul(cut(x), cut(y)), 16),
+                                      b.CreateShl(high(b, cut(x), cut(y), isSigned), 16))
+                         : b.CreateMul(cut(x), cut(y));
+  } else if (op == "div" || op == "rem") {
+    // By zero: all ones.
+    Value *isZero = b.CreateICmpEQ(y, Constant::getNullValue(type.type));
+    Value *safe = b.CreateSelect(isZero, ConstantInt::get(type.type, 1), y);
+    result = op == "div" ? (isSigned ? b.CreateSDiv(x, safe) : b.CreateUDiv(x, safe))
+                         : (isSigned ? b.CreateSRem(x, safe) : b.CreateURem(x, safe));
+    result = b.CreateSelect(isZero, Constant::getAllOnesValue(type.type), result);
   } else if (op == "min" || op == "max") {
     Intrinsic::ID id = op == "min" ? (isSigned ? Intrinsic::smin : Intrinsic::umin)
                                    : (isSigned ? Intrinsic::smax : Intrinsic::umax);
@@ -124,12 +129,13 @@ bool PtxTranslator::translateInteger(const Instruction &i) {
     result = b.CreateSelect(less, b.CreateSub(y, x), b.CreateSub(x, y));
   }
   if (op == "mad" || op == "mad24" || op == "sad") {
-    if (i.operands.size() != 4 || i.has("sat"))
+    if (i.operands.size() != 4)
       return false;
     Value *z = read(i.operands[3], result->getType());
     if (!z)
       return false;
-    result = b.CreateAdd(result, z);
+    result = i.has("sat") ? b.CreateBinaryIntrinsic(Intrinsic::sadd_sat, result, z)
+                          : b.CreateAdd(result, z);
   }
   write(i.operands[0], result, isSigned);
   return true;
@@ -164,6 +170,56 @@ bool PtxTranslator::translateCarry(const Instruction &i) {
     carry = b.CreateTrunc(b.CreateLShr(sum, bits), b.getInt1Ty());
   write(i.operands[0], b.CreateTrunc(sum, type.type));
   return true;
+}
+
+/// Of a named mode of prmt: the bytes of each of its four selections, as the plain mode takes them.
+static Value *permuteSelector(IRBuilderBase &b, StringRef mode, Value *selection) {
+  uint64_t bytes = StringSwitch<uint64_t>(mode)
+                       .Case("f4e", 0x6543'5432'4321'3210)
+                       .Case("b4e", 0x0123'7012'6701'5670)
+                       .Case("rc8", 0x3333'2222'1111'0000)
+                       .Case("ecl", 0x3333'3222'3211'3210)
+                       .Case("ecr", 0x3210'2210'1110'0000)
+                       .Case("rc16", 0x3232'1010'3232'1010)
+                       .Default(0);
+  if (!bytes)
+    return nullptr;
+  Value *shift = b.CreateShl(b.CreateAnd(selection, b.getInt32(3)), 4);
+  Value *chosen = b.CreateLShr(b.getInt64(bytes), b.CreateZExt(shift, b.getInt64Ty()));
+  return b.CreateTrunc(b.CreateAnd(chosen, b.getInt64(0xffff)), b.getInt32Ty());
+}
+
+/// A position or width: modulo 32, or at most 32; of 64 bits.
+static Value *limitWidth(IRBuilderBase &b, Value *width, bool wraps) {
+  width = wraps ? b.CreateAnd(width, b.getInt32(31))
+                : b.CreateBinaryIntrinsic(Intrinsic::umin, width, b.getInt32(32));
+  return b.CreateZExt(width, b.getInt64Ty());
+}
+
+/// bmsk: \p width ones from bit \p start on.
+static Value *maskOfBits(IRBuilderBase &b, Value *start, Value *width, bool wraps) {
+  Value *one = b.getInt64(1);
+  Value *ones = b.CreateSub(b.CreateShl(one, limitWidth(b, width, wraps)), one);
+  return b.CreateTrunc(b.CreateShl(ones, limitWidth(b, start, wraps)), b.getInt32Ty());
+}
+
+/// szext: the lower \p width bits of \p x, with zeros or copies of their highest above.
+static Value *extendBits(IRBuilderBase &b, Value *x, Value *width, bool wraps, bool isSigned) {
+  Type *wide = b.getInt128Ty(); // shifts by 64 of it are shifts
+  Value *left =
+      b.CreateSub(ConstantInt::get(wide, 64), b.CreateZExt(limitWidth(b, width, wraps), wide));
+  Value *up = b.CreateShl(b.CreateZExt(b.CreateZExt(x, b.getInt64Ty()), wide), left);
+  up = b.CreateSExt(b.CreateTrunc(up, b.getInt64Ty()), wide);
+  if (!isSigned)
+    up = b.CreateAnd(up, ConstantInt::get(wide, APInt::getLowBitsSet(128, 64)));
+  return b.CreateTrunc(b.CreateAShr(up, left), b.getInt32Ty());
+}
+
+/// The position or length of a field of bfe and bfi, up to 255. PTX takes the low byte, and so does
+/// a GPU in 32 bits; in 64 bits an H200 takes the whole number.
+static Value *limitField(IRBuilderBase &b, Value *number, unsigned bits) {
+  return bits == 32 ? b.CreateAnd(number, 255)
+                    : b.CreateBinaryIntrinsic(Intrinsic::umin, number, b.getInt32(255));
 }
 
 bool PtxTranslator::translateBits(const Instruction &i) {
@@ -219,12 +275,19 @@ bool PtxTranslator::translateBits(const Instruction &i) {
     Value *by = b.CreateZExt(amount, i64);
     result = b.CreateTrunc(
         i.has("l") ? b.CreateLShr(b.CreateShl(pair, by), 32) : b.CreateLShr(pair, by), i32);
-  } else if (op == "prmt" && i.operands.size() == 4 && i.parts.size() == 2) {
+  } else if (op == "prmt" && i.operands.size() == 4) {
     y = input(2);
     Value *selector = input(3, i32);
     if (!y || !selector)
       return false;
-    result = emitPermute(b, x, y, selector);
+    if (i.parts.size() > 2)
+      selector = permuteSelector(b, i.parts.back(), selector);
+    result = selector ? emitPermute(b, x, y, selector) : nullptr;
+  } else if (op == "fns" && i.operands.size() == 4) {
+    result = nvvm("fns", {x, input(2, i32), input(3, i32)});
+  } else if ((op == "szext" || op == "bmsk") && (y = input(2, i32))) {
+    result = op == "bmsk" ? maskOfBits(b, x, y, i.has("wrap"))
+                          : extendBits(b, x, y, i.has("wrap"), type.isSigned);
   } else if ((op == "dp4a" || op == "dp2a") && i.operands.size() == 4) {
     y = input(2, i32);
     Value *sum = input(3, i32);
@@ -249,15 +312,15 @@ bool PtxTranslator::translateBits(const Instruction &i) {
     Value *position = input(2, i32), *length = input(3, i32);
     if (!position || !length)
       return false;
-    // In twice the width, so that every position and length up to 255 works.
+    // So wide that every position and length up to 255 works.
     Type *wide = b.getIntNTy(512);
     auto extend = [&](Value *v, bool s) {
       return s ? b.CreateSExt(v, wide) : b.CreateZExt(v, wide);
     };
     Value *shifted =
-        b.CreateAShr(extend(x, type.isSigned), b.CreateZExt(b.CreateAnd(position, 255), wide));
+        b.CreateAShr(extend(x, type.isSigned), b.CreateZExt(limitField(b, position, bits), wide));
     Value *left =
-        b.CreateSub(ConstantInt::get(wide, 511), b.CreateZExt(b.CreateAnd(length, 255), wide));
+        b.CreateSub(ConstantInt::get(wide, 511), b.CreateZExt(limitField(b, length, bits), wide));
     Value *up = b.CreateShl(b.CreateShl(shifted, left), 1);
     Value *down = type.isSigned ? b.CreateAShr(b.CreateAShr(up, left), 1)
                                 : b.CreateLShr(b.CreateLShr(up, left), 1);
@@ -269,9 +332,9 @@ bool PtxTranslator::translateBits(const Instruction &i) {
       return false;
     Type *wide = b.getIntNTy(512);
     Value *one = ConstantInt::get(wide, 1);
-    Value *at = b.CreateZExt(b.CreateAnd(position, 255), wide);
+    Value *at = b.CreateZExt(limitField(b, position, bits), wide);
     Value *mask = b.CreateShl(
-        b.CreateSub(b.CreateShl(one, b.CreateZExt(b.CreateAnd(length, 255), wide)), one), at);
+        b.CreateSub(b.CreateShl(one, b.CreateZExt(limitField(b, length, bits), wide)), one), at);
     Value *inserted = b.CreateAnd(b.CreateShl(b.CreateZExt(x, wide), at), mask);
     Value *kept = b.CreateAnd(b.CreateZExt(y, wide), b.CreateNot(mask));
     result = b.CreateTrunc(b.CreateOr(inserted, kept), type.type);

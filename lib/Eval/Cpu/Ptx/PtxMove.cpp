@@ -31,6 +31,8 @@ bool PtxTranslator::translateMove(const Instruction &i) {
       Value *c = read(i.operands[3], selector.type);
       if (!c)
         return false;
+      if (i.has("ftz"))
+        c = ops.flush(c);
       Constant *zero = Constant::getNullValue(selector.type);
       condition = selector.isFloat() ? b.CreateFCmpOGE(c, zero) : b.CreateICmpSGE(c, zero);
     }
@@ -61,7 +63,7 @@ bool PtxTranslator::translateConvert(const Instruction &i) {
     Value *x = read(i.operands[1], b.getFloatTy());
     if (!x)
       return false;
-    write(i.operands[0], ops.toTf32(x, i.has("rna"), m.rounding == RoundTo::Zero));
+    write(i.operands[0], ops.toTf32(x, m, i.has("rna")));
     return true;
   }
   if (!to || !from)
@@ -158,6 +160,26 @@ Value *PtxTranslator::compare(StringRef op, Value *x, Value *y, PtxType type) {
                        .Case("hs", CmpInst::ICMP_UGE)
                        .Default(CmpInst::BAD_ICMP_PREDICATE);
   return predicate == CmpInst::BAD_ICMP_PREDICATE ? nullptr : b.CreateICmp(predicate, x, y);
+}
+
+/// testp.class.type p, a.
+bool PtxTranslator::translateTest(const Instruction &i) {
+  PtxType type = instructionType(i);
+  if (i.parts[0] != "testp" || i.operands.size() != 2 || !type || !type.isFloat())
+    return false;
+  auto classes = StringSwitch<FPClassTest>(i.parts[1])
+                     .Case("finite", fcFinite)
+                     .Case("infinite", fcInf)
+                     .Case("number", ~fcNan)
+                     .Case("notanumber", fcNan)
+                     .Case("normal", fcNormal | fcZero) // PTX counts zeros in
+                     .Case("subnormal", fcSubnormal)
+                     .Default(fcNone);
+  Value *x = read(i.operands[1], type.type);
+  if (!x || classes == fcNone)
+    return false;
+  write(i.operands[0], b.createIsFPClass(x, classes));
+  return true;
 }
 
 /// setp.cmp{.bool}{.ftz}.type p{|q}, a, b{, c} and set.cmp….dtype.stype d, a, b.

@@ -62,6 +62,8 @@ private:
   bool translateCarry(const Instruction &i);
   bool translateBits(const Instruction &i);
   bool translateCompare(const Instruction &i);
+  bool translateTest(const Instruction &i);
+  bool translateLanes(const Instruction &i);
   bool translateMemory(const Instruction &i);
   bool translateAtomic(const Instruction &i);
   bool translateAsyncCopy(const Instruction &i);

@@ -34,6 +34,9 @@ extern "C" __global__ void brains(const float *x, float *out) {
   out[5] = __hlt(a, b) ? 1.f : 2.f;
   out[6] = __bfloat162float(__hmax(a, c));
   out[7] = float(c) + float(a * b);
+  out[8] = __hfma(__float2bfloat16(x[3]), __float2bfloat16(x[4]), __float2bfloat16(x[5]));
+  out[9] = a * b + c;
+  out[10] = __hadd(__hmul_rn(a, b), c);
 }
 
 extern "C" __global__ void approximations(const float *x, float *out) {
@@ -102,4 +105,10 @@ extern "C" __global__ void shifts(const int *by, const int *x, unsigned *out, un
 extern "C" __global__ void products(float *f, double *d) {
   f[2] = f[0] * f[1];
   d[2] = d[0] * d[1];
+}
+
+extern "C" __global__ void quotients(const float *x, const float *y, float *out) {
+  int i = threadIdx.x;
+  out[2 * i] = __fdividef(x[i], y[i]);
+  out[2 * i + 1] = x[i] / y[i];
 }

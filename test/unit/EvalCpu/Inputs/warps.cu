@@ -62,3 +62,52 @@ extern "C" __global__ void named(int *out) {
     out[lane] = box[31 - lane];
   }
 }
+
+// Who is together behind a branch, in numbers of 32 lanes: `kind` says what stands between both.
+extern "C" __global__ void together(const int *x, int *out, unsigned *masks, int kind) {
+  int i = threadIdx.x;
+  if (x[i] > 0)
+    atomicAdd(out, x[i]);
+  else
+    atomicSub(out + 1, 1);
+  if (kind == 1)
+    __syncwarp();
+  else if (kind == 2)
+    __syncthreads();
+  masks[i] = __activemask();
+}
+
+// The loop ends sooner for some lanes.
+extern "C" __global__ void togetherBehindLoop(const int *x, int *out, unsigned *masks) {
+  int i = threadIdx.x;
+  for (int k = 0; k < x[i]; ++k)
+    atomicAdd(out, k);
+  masks[i] = __activemask();
+}
+
+// A sum that relies on lanes that come together again, and one that does not.
+extern "C" __global__ void sumsOfWarps(const int *x, int *out, int synchronises) {
+  int v = x[threadIdx.x];
+  if (v > 0)
+    atomicAdd(out + 2, 1);
+  unsigned mask = synchronises ? ~0u : __activemask();
+  for (int step = 16; step > 0; step /= 2)
+    v += __shfl_xor_sync(mask, v, step);
+  if (threadIdx.x % 32 == 0)
+    out[threadIdx.x / 32] = v;
+}
+
+// An exchange through memory behind a branch, with a synchronisation or without.
+extern "C" __global__ void exchangesThroughMemory(const int *x, int *out, int synchronises) {
+  __shared__ int box[32];
+  int lane = threadIdx.x;
+  box[lane] = -1;
+  __syncwarp();
+  if (x[lane] > 0)
+    box[lane] = lane;
+  else
+    box[lane] = lane + 100;
+  if (synchronises)
+    __syncwarp();
+  out[lane] = box[31 - lane];
+}
