@@ -52,7 +52,19 @@ static llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> mapData(llvm::StringR
   return llvm::make_error<StoreError>("cannot read '" + path + "': " + file.getError().message());
 }
 
-llvm::Expected<std::vector<InputFacts>> kbopt::inputFacts(const std::string &recording, bool sorts,
+/// The names of those arrays whose numbers are of \p element, for a sentence; empty if none are.
+static std::string namesOf(llvm::ArrayRef<SortedArray> arrays, kbrt::ElementType element) {
+  std::string names;
+  for (const SortedArray &array : arrays) {
+    const std::string name = "'" + array.name + "'";
+    if (array.element == element && !llvm::StringRef(names).contains(name))
+      names += (names.empty() ? "" : " or ") + name;
+  }
+  return names;
+}
+
+llvm::Expected<std::vector<InputFacts>> kbopt::inputFacts(const std::string &recording,
+                                                          llvm::ArrayRef<SortedArray> sorted,
                                                           llvm::ArrayRef<InputFacts> stated) {
   std::string problem;
   auto plan = kbrt::readPlan(recording, problem);
@@ -63,12 +75,18 @@ llvm::Expected<std::vector<InputFacts>> kbopt::inputFacts(const std::string &rec
     return mapped.takeError();
   const llvm::StringRef data = *mapped ? (*mapped)->getBuffer() : "";
   std::vector<InputFacts> all(stated.begin(), stated.end());
-  if (sorts)
-    llvm::append_range(all, sortedUploads(*plan, data));
   std::vector<const kbrt::UploadStep *> uploads;
   for (const kbrt::Step &step : plan->steps)
     if (const auto *upload = std::get_if<kbrt::UploadStep>(&step))
       uploads.push_back(upload);
+  if (!sorted.empty())
+    for (InputFacts &facts : orderedUploads(*plan, data))
+      if (std::string names =
+              namesOf(sorted, plan->buffers[uploads[facts.upload]->to.at.buffer].element);
+          !names.empty()) {
+        facts.reason = "the original's host sorts " + names + ", and uploads it so";
+        all.push_back(std::move(facts));
+      }
   for (const InputFacts &facts : stated) {
     const std::string name = "upload " + std::to_string(facts.upload);
     if (facts.upload >= uploads.size())

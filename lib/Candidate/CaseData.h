@@ -8,6 +8,7 @@
 
 #include "kb-opt/Candidate/CaseRecipes.h"
 #include "kb-opt/Candidate/KernelParameters.h"
+#include "kb-opt/Candidate/SortedArrays.h"
 #include "kb-opt/Plan/InputFacts.h"
 #include "kb-opt/Support/FileSystem.h"
 
@@ -16,9 +17,11 @@ namespace kbopt {
 /// Bytes of the records in each buffer of \p plan, as far as \p kernelRecords tell.
 RecordSizes recordSizes(const kbrt::Plan &plan, const KernelRecords &kernelRecords);
 
-/// What stays true of the uploads of \p recording when they are varied: what is \p stated, and, of
-/// a program whose host \p sorts, which of them are sorted. Fails if what is stated does not hold.
-llvm::Expected<std::vector<InputFacts>> inputFacts(const std::string &recording, bool sorts,
+/// What stays true of the uploads of \p recording when they are varied: what is \p stated, and that
+/// those stay in order which are and may be one of the arrays that the program \p sorted. Fails if
+/// what is stated does not hold.
+llvm::Expected<std::vector<InputFacts>> inputFacts(const std::string &recording,
+                                                   llvm::ArrayRef<SortedArray> sorted,
                                                    llvm::ArrayRef<InputFacts> stated);
 
 /// Writes the plan of \p recording with the inputs of \p recipe, lessened so often and held to \p

@@ -1,6 +1,7 @@
 //===- RecordedCases.cpp --------------------------------------------------===//
 #include "kb-opt/Candidate/RecordedCases.h"
 #include "CaseData.h"
+#include "OtherResults.h"
 #include "kb-opt/Candidate/CaseSpace.h"
 #include "kb-opt/Plan/KeptRecording.h"
 #include "kb-opt/Support/Error.h"
@@ -249,8 +250,7 @@ llvm::Error RecordedCases::checkSpaceOnce(const std::string &folder) {
 
 llvm::Expected<const std::vector<InputFacts> &>
 RecordedCases::heldFacts(const std::string &recording) {
-  return facts.get(
-      0, [&] { return inputFacts(recording, callsSort(first.text), workload.uploadFacts); });
+  return facts.get(0, [&] { return inputFacts(recording, sorted, workload.uploadFacts); });
 }
 
 std::vector<std::string> RecordedCases::reliedOn() {
@@ -311,7 +311,44 @@ llvm::Expected<std::string> RecordedCases::original(const TestCase &test) {
   const CaseRecipe *recipe = recipes.find(test.name);
   if (!recipe)
     return llvm::make_error<UsageError>("no case '" + test.name + "'");
+  if (recipe->test.feedsOtherResults)
+    return otherwiseFed(*recipe);
   return recipe->distribution ? varied(*recipe) : record(*recipe);
+}
+
+/// What a program does with its last results, such as computing them again, hands nothing over.
+static constexpr double quietSeconds = 0.5;
+
+/// A function's driver says at its end what the function returned.
+static double quietOf(const Workload &workload) {
+  return workload.kind == WorkloadKind::Program ? quietSeconds : 0;
+}
+
+llvm::Expected<std::string> RecordedCases::otherResults() {
+  auto base = record(recipes.recorded());
+  if (!base)
+    return base;
+  auto folder = once("other results", [&](const std::string &folder) -> llvm::Error {
+    return writeOtherResults(tools.files, *base, folder).takeError();
+  });
+  if (folder && !tools.files.exists(joinPath(*folder, kbrt::observablesFileName)))
+    return base;
+  return folder;
+}
+
+llvm::Expected<std::string> RecordedCases::otherwiseFed(const CaseRecipe &recipe) {
+  auto base = record(recipes.recorded()), results = otherResults();
+  if (!base || !results)
+    return llvm::joinErrors(base.takeError(), results.takeError());
+  if (*results == *base)
+    return base;
+  auto fed = feed(first, recipe, *results, quietOf(workload));
+  if (!fed)
+    return fed;
+  llvm::Expected<bool> isSame = isSameWork(*base, *fed);
+  if (!isSame)
+    return isSame.takeError();
+  return *isSame ? std::move(base) : std::move(fed);
 }
 
 /// Of the recording of a fed host that may be ended when it is quiet.
@@ -371,8 +408,16 @@ llvm::Expected<std::string> RecordedCases::feed(const ProgramArtefacts &program,
           ("the candidate's host cannot be followed: " + (what.empty() ? program : what)).str(),
           recording->note);
     }
-    if (llvm::Error error = recording->asError())
-      return error;
+    // A program that checks what it made of others' results may well say that they are wrong.
+    const bool ended = recording->plan.outcome.ending == kbrt::Ending::Exit;
+    if (recording->status != RecordStatus::Good &&
+        !(recordedAs.test.feedsOtherResults && ended &&
+          recording->status == RecordStatus::ProgramFailed)) {
+      recording->message += " on case " + recordedAs.test.name;
+      if (isElsewhere)
+        recording->message += " with another device and other addresses";
+      return recording->asError();
+    }
     return writeHostResults(*recording);
   });
 }
@@ -383,18 +428,20 @@ llvm::Expected<std::string> RecordedCases::candidate(const ProgramArtefacts &pro
   if (!oracle || sharesHost(program))
     return oracle;
   const CaseRecipe &recipe = *recipes.find(test.name);
+  if (test.feedsOtherResults) {
+    auto results = otherResults();
+    return results ? feed(program, recipe, *results, quietOf(workload)) : std::move(results);
+  }
   const CaseRecipe &recordedAs = recipe.distribution ? recipes.recorded() : recipe;
   auto base = original(recordedAs.test);
   if (!base)
     return base;
   // The host side differs: its plan comes from a run that is fed the oracle's bytes.
-  // What a program does with its results, such as computing them again, is left to the final check.
-  constexpr double quiet = 0.5;
   const std::string &name = recordedAs.test.name;
   const bool mayBeQuiet =
       workload.kind == WorkloadKind::Program &&
       (program.exactly ? done.has(quietKey(program, name)) : !done.has(wholeKey(program, name)));
-  auto fed = feed(program, recordedAs, *base, mayBeQuiet ? quiet : 0);
+  auto fed = feed(program, recordedAs, *base, mayBeQuiet ? quietSeconds : 0);
   if (fed && mayBeQuiet && program.exactly) {
     std::string problem;
     auto plan = kbrt::readPlan(*fed, problem);

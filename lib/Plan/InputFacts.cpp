@@ -144,20 +144,7 @@ std::string kbopt::describe(const InputFacts &facts) {
          facts.reason;
 }
 
-bool kbopt::callsSort(llvm::StringRef text) {
-  for (llvm::StringRef name :
-       {"sort", "stable_sort", "qsort", "partial_sum", "inclusive_scan", "exclusive_scan"})
-    for (size_t at = text.find(name); at != llvm::StringRef::npos;
-         at = text.find(name, at + name.size())) {
-      const bool isWhole = at == 0 || !(llvm::isAlnum(text[at - 1]) || text[at - 1] == '_');
-      if (isWhole && text.substr(at + name.size()).ltrim().starts_with("(") &&
-          !text.take_front(at).rtrim().ends_with("void")) // a function of that name
-        return true;
-    }
-  return false;
-}
-
-std::vector<InputFacts> kbopt::sortedUploads(const Plan &plan, llvm::StringRef data) {
+std::vector<InputFacts> kbopt::orderedUploads(const Plan &plan, llvm::StringRef data) {
   constexpr size_t fewest = 4;
   std::vector<InputFacts> found;
   unsigned number = 0;
@@ -168,7 +155,6 @@ std::vector<InputFacts> kbopt::sortedUploads(const Plan &plan, llvm::StringRef d
     InputFacts facts;
     facts.upload = number++;
     facts.isSorted = true;
-    facts.reason = "the original's host sorts, and uploads it so";
     const ElementType element = plan.buffers[upload->to.at.buffer].element;
     const uint64_t bytes = upload->to.bytes();
     if (!upload->pointers.empty() || upload->data > data.size() ||

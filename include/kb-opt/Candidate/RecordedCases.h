@@ -10,6 +10,7 @@
 #include "kb-opt/Candidate/CandidateTools.h"
 #include "kb-opt/Candidate/CaseRecipes.h"
 #include "kb-opt/Candidate/KernelParameters.h"
+#include "kb-opt/Candidate/SortedArrays.h"
 #include "kb-opt/Plan/InputFacts.h"
 #include "kb-opt/Plan/Recorder.h"
 #include "kb-opt/Support/OnceMap.h"
@@ -35,6 +36,7 @@ public:
   /// RecordRequest::kernelTypes; before anything has run.
   void setKernelTypes(KernelTypes types) { kernelTypes = std::move(types); }
   void setKernelRecords(KernelRecords records) { kernelRecords = std::move(records); }
+  void setSortedArrays(std::vector<SortedArray> arrays) { sorted = std::move(arrays); }
   /// RecordRequest::onDraft of the program's own run; before it is made.
   void setOnDraft(std::function<void(const std::string &folder)> then) {
     onDraft = std::move(then);
@@ -87,6 +89,12 @@ private:
   /// What stays true of varied uploads of \p recording, the program's own run. Found out once.
   llvm::Expected<const std::vector<InputFacts> &> heldFacts(const std::string &recording);
   llvm::Expected<std::string> varied(const CaseRecipe &recipe);
+  /// The results that hosts read in the case of other results; the program's own recording where
+  /// its host hands over nothing after reading.
+  llvm::Expected<std::string> otherResults();
+  /// The recording of the original's host that reads those; the program's own where that makes no
+  /// difference.
+  llvm::Expected<std::string> otherwiseFed(const CaseRecipe &recipe);
   /// Whether there is room for the cases that are made from the recording \p folder; says how much
   /// they need, if it is much. Asked once.
   llvm::Error checkSpaceOnce(const std::string &folder);
@@ -101,6 +109,7 @@ private:
   std::string machine = "cpu";
   KernelTypes kernelTypes;
   KernelRecords kernelRecords;
+  std::vector<SortedArray> sorted; ///< by the original's host
   std::function<void(const std::string &folder)> onDraft;
   CodeEmitter emitter;
   ProgramArtefacts first;

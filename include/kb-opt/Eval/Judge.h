@@ -74,6 +74,9 @@ struct TestCase {
   /// The recorded case where the host sees another device and other addresses. Made by the judge,
   /// for candidates whose host side is not the original's; the original's part is its recorded run.
   bool isElsewhere = false;
+  /// The recorded case where the host reads other floating-point results than the device computed,
+  /// before it hands over what it made from them.
+  bool feedsOtherResults = false;
   bool needsConsent() const { return breaks || asksMore; }
   /// Its sums are exact in every order: how many roundings the original counts allows for nothing.
   bool hasExactSums = false;

@@ -26,12 +26,10 @@ struct InputFacts {
 /// As "upload 2 stays sorted and distinct: the workload says so".
 std::string describe(const InputFacts &facts);
 
-/// Whether \p text, the source of a program, has a call that sorts or sums up an array on the host.
-bool callsSort(llvm::StringRef text);
-
-/// The uploads of \p plan that the program sorted, as their values in \p data tell: they never
-/// fall, or never rise, and do not grow by equal steps, as numbers do that somebody counted up.
-std::vector<InputFacts> sortedUploads(const kbrt::Plan &plan, llvm::StringRef data);
+/// The uploads of \p plan that lie in order, as their values in \p data tell: they never fall, or
+/// never rise, and do not grow by equal steps, as numbers do that somebody counted up. Says nothing
+/// of why.
+std::vector<InputFacts> orderedUploads(const kbrt::Plan &plan, llvm::StringRef data);
 
 /// Whether \p bytes are as \p facts say.
 bool fulfils(llvm::ArrayRef<uint8_t> bytes, kbrt::ElementType element, const InputFacts &facts);

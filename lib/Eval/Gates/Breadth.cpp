@@ -136,6 +136,7 @@ static Expected<GateRecord> breakAssumptions(GateContext &context) {
     if (!compared || compared->stops())
       return compared;
     ++record.cases;
+    context.isHeldToOtherResults |= test.feedsOtherResults;
     if (test.asksMore)
       record.details.push_back("held to " + test.name + " as well");
   }
@@ -210,6 +211,14 @@ Expected<GateRecord> runBreadth(GateContext &context) {
         GateId::G7, FailureClass::Constraints,
         "the candidate's host uploads a table that the original does not, and no other input tells "
         "that it holds no results");
+  // In a search this is left to the final check, as all cases that ask more are.
+  if (context.hasRoundedUpload && !context.isHeldToOtherResults &&
+      context.effort != JudgeEffort::Search)
+    return GateRecord::undecided(
+        GateId::G7,
+        "the candidate's host uploads numbers that are the original's but for roundings, and "
+        "whether it makes the same of other results is not known: the original's own host does "
+        "not go its way with others, or takes too long");
   if (!context.omittedCases.empty())
     record->details.push_back(context.omittedCases);
   for (const std::string &fact : context.judge.cases.reliedOn())

@@ -1,0 +1,25 @@
+//===- OtherResults.h - What a host would read elsewhere --------*- C++ -*-===//
+//
+// Owns the results that a host is fed in the place of the recorded ones. Private to lib/Candidate.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_LIB_CANDIDATE_OTHERRESULTS_H
+#define KBOPT_LIB_CANDIDATE_OTHERRESULTS_H
+
+#include "kb-opt/Support/FileSystem.h"
+
+namespace kbopt {
+
+/// Writes the results in \p recording to \p folder, for a host that is fed them: floating-point
+/// numbers that are read before the host hands something over are put in another order and
+/// multiplied by 0.5 to 2, each by another factor, so that what was small is large. False, and
+/// nothing is written, where the host reads none before.
+llvm::Expected<bool> writeOtherResults(FileSystem &files, const std::string &recording,
+                                       const std::string &folder);
+
+/// Whether the hosts of two recordings handed over the same work.
+llvm::Expected<bool> isSameWork(const std::string &one, const std::string &other);
+
+} // namespace kbopt
+
+#endif // KBOPT_LIB_CANDIDATE_OTHERRESULTS_H
