@@ -25,13 +25,14 @@ static llvm::Expected<Plan> planIn(const std::string &folder) {
 }
 
 /// Another order by Fisher and Yates, and other sizes.
-template <typename T> static void change(char *bytes, uint64_t count, Random &random) {
+template <typename T>
+static void change(char *bytes, uint64_t count, ResultFactors factors, Random &random) {
   std::vector<T> values(count);
   std::memcpy(values.data(), bytes, count * sizeof(T));
   for (uint64_t i = count; i > 1; --i)
     std::swap(values[i - 1], values[random.below(i)]);
   for (T &value : values)
-    value *= static_cast<T>(0.5 + 1.5 * random.uniform());
+    value *= static_cast<T>(factors.least + (factors.most - factors.least) * random.uniform());
   std::memcpy(bytes, values.data(), count * sizeof(T));
 }
 
@@ -42,7 +43,7 @@ static bool handsOver(const Step &step) {
 }
 
 llvm::Expected<bool> kbopt::writeOtherResults(FileSystem &files, const std::string &recording,
-                                              const std::string &folder) {
+                                              ResultFactors factors, const std::string &folder) {
   auto plan = planIn(recording);
   if (!plan)
     return plan.takeError();
@@ -67,9 +68,9 @@ llvm::Expected<bool> kbopt::writeOtherResults(FileSystem &files, const std::stri
       continue;
     char *at = results->data() + read->observable;
     if (plan->buffers[read->from.at.buffer].element == ElementType::F32)
-      change<float>(at, bytes / sizeof(float), random);
+      change<float>(at, bytes / sizeof(float), factors, random);
     else
-      change<double>(at, bytes / sizeof(double), random);
+      change<double>(at, bytes / sizeof(double), factors, random);
   }
   if (llvm::Error error = files.write(joinPath(folder, observablesFileName), *results))
     return std::move(error);

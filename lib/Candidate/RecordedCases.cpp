@@ -311,8 +311,10 @@ llvm::Expected<std::string> RecordedCases::original(const TestCase &test) {
   const CaseRecipe *recipe = recipes.find(test.name);
   if (!recipe)
     return llvm::make_error<UsageError>("no case '" + test.name + "'");
-  if (recipe->test.feedsOtherResults)
-    return otherwiseFed(*recipe);
+  if (recipe->test.feedsOtherResults) {
+    auto others = otherResults(*recipe);
+    return others ? llvm::Expected<std::string>(others->recording) : others.takeError();
+  }
   return recipe->distribution ? varied(*recipe) : record(*recipe);
 }
 
@@ -324,31 +326,36 @@ static double quietOf(const Workload &workload) {
   return workload.kind == WorkloadKind::Program ? quietSeconds : 0;
 }
 
-llvm::Expected<std::string> RecordedCases::otherResults() {
-  auto base = record(recipes.recorded());
-  if (!base)
-    return base;
-  auto folder = once("other results", [&](const std::string &folder) -> llvm::Error {
-    return writeOtherResults(tools.files, *base, folder).takeError();
+llvm::Expected<const RecordedCases::OtherResults &>
+RecordedCases::otherResults(const CaseRecipe &recipe) {
+  return otherwise.get(0, [&]() -> llvm::Expected<OtherResults> {
+    auto base = record(recipes.recorded());
+    if (!base)
+      return base.takeError();
+    llvm::Error lost = llvm::Error::success();
+    for (auto [number, factors] : llvm::enumerate(allResultFactors)) {
+      OtherResults tried{joinPath(root, "other-results" + std::to_string(number)), *base};
+      if (llvm::Error error = tools.files.createDirectories(tried.results))
+        return llvm::joinErrors(std::move(lost), std::move(error));
+      auto written = writeOtherResults(tools.files, *base, factors, tried.results);
+      if (!written || !*written) {
+        llvm::consumeError(std::move(lost));
+        return written ? llvm::Expected<OtherResults>(tried) : written.takeError();
+      }
+      auto fed = feed(first, recipe, tried.results, quietOf(workload));
+      if (fed) {
+        llvm::consumeError(std::move(lost));
+        auto isSame = isSameWork(*base, *fed);
+        if (!isSame)
+          return isSame.takeError();
+        if (!*isSame)
+          tried.recording = *fed;
+        return tried;
+      }
+      lost = llvm::joinErrors(std::move(lost), fed.takeError());
+    }
+    return std::move(lost);
   });
-  if (folder && !tools.files.exists(joinPath(*folder, kbrt::observablesFileName)))
-    return base;
-  return folder;
-}
-
-llvm::Expected<std::string> RecordedCases::otherwiseFed(const CaseRecipe &recipe) {
-  auto base = record(recipes.recorded()), results = otherResults();
-  if (!base || !results)
-    return llvm::joinErrors(base.takeError(), results.takeError());
-  if (*results == *base)
-    return base;
-  auto fed = feed(first, recipe, *results, quietOf(workload));
-  if (!fed)
-    return fed;
-  llvm::Expected<bool> isSame = isSameWork(*base, *fed);
-  if (!isSame)
-    return isSame.takeError();
-  return *isSame ? std::move(base) : std::move(fed);
 }
 
 /// Of the recording of a fed host that may be ended when it is quiet.
@@ -365,10 +372,12 @@ llvm::Expected<std::string> RecordedCases::feed(const ProgramArtefacts &program,
                                                 const CaseRecipe &recordedAs,
                                                 const std::string &base, double quietSeconds,
                                                 bool isElsewhere) {
-  const std::string key = quietSeconds > 0 ? quietKey(program, recordedAs.test.name)
-                          : isElsewhere
-                              ? "elsewhere " + digestOf(program.text) + " " + recordedAs.test.name
-                              : wholeKey(program, recordedAs.test.name);
+  std::string name = recordedAs.test.name;
+  if (recordedAs.test.feedsOtherResults)
+    name += (" " + llvm::sys::path::filename(base)).str();
+  const std::string key = quietSeconds > 0 ? quietKey(program, name)
+                          : isElsewhere    ? "elsewhere " + digestOf(program.text) + " " + name
+                                           : wholeKey(program, name);
   return once(key, [&](const std::string &folder) -> llvm::Error {
     auto host = executable(program, recordedAs);
     if (!host)
@@ -397,7 +406,8 @@ llvm::Expected<std::string> RecordedCases::feed(const ProgramArtefacts &program,
       end.status = recording->status;
       end.message = "the candidate's host does not come to its end; " + recording->message;
       std::lock_guard<std::mutex> lock(mutex);
-      endless.emplace(digestOf(program.text), end);
+      if (!recordedAs.test.feedsOtherResults)
+        endless.emplace(digestOf(program.text), end);
       return end.asError();
     }
     if (recording->status == RecordStatus::Unsupported ||
@@ -429,8 +439,8 @@ llvm::Expected<std::string> RecordedCases::candidate(const ProgramArtefacts &pro
     return oracle;
   const CaseRecipe &recipe = *recipes.find(test.name);
   if (test.feedsOtherResults) {
-    auto results = otherResults();
-    return results ? feed(program, recipe, *results, quietOf(workload)) : std::move(results);
+    auto others = otherResults(recipe);
+    return others ? feed(program, recipe, others->results, quietOf(workload)) : others.takeError();
   }
   const CaseRecipe &recordedAs = recipe.distribution ? recipes.recorded() : recipe;
   auto base = original(recordedAs.test);

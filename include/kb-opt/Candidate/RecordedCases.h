@@ -89,12 +89,12 @@ private:
   /// What stays true of varied uploads of \p recording, the program's own run. Found out once.
   llvm::Expected<const std::vector<InputFacts> &> heldFacts(const std::string &recording);
   llvm::Expected<std::string> varied(const CaseRecipe &recipe);
-  /// The results that hosts read in the case of other results; the program's own recording where
-  /// its host hands over nothing after reading.
-  llvm::Expected<std::string> otherResults();
-  /// The recording of the original's host that reads those; the program's own where that makes no
-  /// difference.
-  llvm::Expected<std::string> otherwiseFed(const CaseRecipe &recipe);
+  /// Of the case of other results.
+  struct OtherResults {
+    std::string results;   ///< the folder of what hosts are fed
+    std::string recording; ///< of the original's; its own run where they make no difference
+  };
+  llvm::Expected<const OtherResults &> otherResults(const CaseRecipe &recipe);
   /// Whether there is room for the cases that are made from the recording \p folder; says how much
   /// they need, if it is much. Asked once.
   llvm::Error checkSpaceOnce(const std::string &folder);
@@ -127,6 +127,7 @@ private:
   std::map<Digest, Digest> hosts;           ///< text to host text
   OnceMap<std::string, std::string> done;
   OnceMap<unsigned, bool> hasSpace;
+  OnceMap<unsigned, OtherResults> otherwise;
   OnceMap<unsigned, std::vector<InputFacts>> facts;
   std::string output; ///< of the recorded run, written while that is made
 };
