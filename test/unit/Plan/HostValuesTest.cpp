@@ -22,11 +22,11 @@ TEST(HostValues, RoundingsAreAllowedAndMistakesAreNot) {
 
 TEST(HostValues, SixteenRoundingsAreTheMost) {
   const std::vector<float> number = {1, -3}, least = {1 + 0x1p-20f, -3},
-                           more = {1 + 0x1.1p-20f, -3}, small = {1, -3 - 0x1p-18f};
+                           more = {1 + 0x1.2p-20f, -3}, small = {1, -3 - 0x1p-18f};
   EXPECT_TRUE(areSameNumbers(bytesOf(least), bytesOf(number), ElementType::F32));
   EXPECT_FALSE(areSameNumbers(bytesOf(more), bytesOf(number), ElementType::F32));
   EXPECT_FALSE(areSameNumbers(bytesOf(small), bytesOf(number), ElementType::F32));
-  const std::vector<double> one = {1}, near = {1 + 0x1p-49}, far = {1 + 0x1.1p-49};
+  const std::vector<double> one = {1}, near = {1 + 0x1p-49}, far = {1 + 0x1.2p-49};
   EXPECT_TRUE(areSameNumbers(bytesOf(near), bytesOf(one), ElementType::F64));
   EXPECT_FALSE(areSameNumbers(bytesOf(far), bytesOf(one), ElementType::F64));
 }
