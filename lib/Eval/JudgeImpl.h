@@ -135,6 +135,12 @@ struct Floor {
 };
 Floor floorOf(const MandatoryWork &work, const ChipInfo &chip, Promise promise);
 
+/// What a program prints and writes with its operations rounded otherwise.
+struct ReroundedWhole {
+  std::optional<CaseSource::WholeRun> run;
+  std::string limits; ///< why it could not be run
+};
+
 class RunsAhead;
 
 struct Judge::Impl {
@@ -189,8 +195,7 @@ struct Judge::Impl {
   OnceMap<unsigned, MandatoryWork> mandatoryWork;
   OnceMap<unsigned, std::vector<DeviceFinding>> ownSanitizerFindings;
   OnceMap<Rerounding, DeviceImage> directedImages;
-  /// What the original prints under them; nothing where that could not be run.
-  OnceMap<Rerounding, std::optional<CaseSource::WholeRun>> wholeRerounded;
+  OnceMap<Rerounding, ReroundedWhole> wholeRerounded; ///< of the original (G14)
   OnceMap<std::string, OperationCounts> operationCounts;
   std::mutex trialsMutex;
   std::map<std::string, RunPointer>

@@ -130,6 +130,43 @@ Expected<DeviceCode> NvccCompiler::compile(const ProgramArtefacts &program) {
   return code;
 }
 
+void NvccCompiler::limitCompiler(ProcessRequest &request, const std::string &folder) const {
+  request.wallSeconds = 120;
+  request.memoryBytes = compilerMemoryBytes;
+  request.fileBytes = compilerFileBytes;
+  request.environment = {"TMPDIR=" + folder};
+  if (sandboxed)
+    request.sandbox = Sandbox{{}, {folder}, /*seesAllFiles=*/true};
+}
+
+static Error noAssembler(const std::string &path) {
+  return make_error<ToolError>("nvcc not found to assemble '" + path + "'",
+                               std::vector<std::string>{"nvcc"}, -1, "",
+                               "set CUDA_PATH to a CUDA toolkit");
+}
+
+Expected<std::string> DeviceCompiler::assemble(const std::string &path, const std::string &) {
+  return noAssembler(path);
+}
+
+Expected<std::string> NvccCompiler::assemble(const std::string &path, const std::string &arch) {
+  if (nvccPath.empty())
+    return noAssembler(path);
+  const std::string cubin = path + ".cubin", folder = sys::path::parent_path(path).str();
+  ProcessRequest request;
+  request.argv = {nvccPath, "-cubin", "-arch=" + arch, "-o", cubin, path};
+  request.workingDirectory = folder;
+  limitCompiler(request, folder);
+  Expected<ProcessResult> run = runner.run(request);
+  if (!run)
+    return run.takeError();
+  if (!run->succeeded())
+    return make_error<ToolError>(
+        formatv("nvcc does not assemble '{0}': {1}", path, run->describe()), request.argv,
+        run->exitStatus, run->errorTail(), "", ExitStatus::Diagnostics);
+  return cubin;
+}
+
 /// The folder's name says what decides what comes out, but for included files: a folder lives no
 /// longer than its owner. Between runs a `CompileCache` keeps compiles, which looks at those files,
 /// too.
@@ -185,12 +222,7 @@ Expected<NewCompile> NvccCompiler::runNvcc(const ProgramArtefacts &program,
   request.argv.insert(request.argv.end(), program.flags.begin(), program.flags.end());
   request.argv.insert(request.argv.end(), {"-o", folder + "/" + cubinName, source});
   request.workingDirectory = program.workingDirectory;
-  request.wallSeconds = 120;
-  request.memoryBytes = compilerMemoryBytes;
-  request.fileBytes = compilerFileBytes;
-  request.environment = {"TMPDIR=" + folder};
-  if (sandboxed)
-    request.sandbox = Sandbox{{}, {folder}, /*seesAllFiles=*/true};
+  limitCompiler(request, folder);
   Expected<ProcessResult> run = runner.run(request);
   if (!run)
     return run.takeError();

@@ -95,12 +95,14 @@ std::vector<RunRequest> Judge::Impl::originalRuns() {
     if (std::optional<TestCase> other = cases.reseeded(seen))
       requests.push_back({*other, RunMode::Plain, runOptions()});
   for (const TestCase &test : cases.cases())
-    if (test.breaks) // G7's question whether it allows them
+    if (test.breaks) { // G7's question whether it allows them
       for (unsigned order : {0, 1}) {
         RunOptions shuffled = runOptions();
         shuffled.seed = order;
         requests.push_back({test, RunMode::Plain, shuffled});
       }
+      requests.push_back({test, RunMode::Check, cpuOptions(baselineProgram)});
+    }
   return requests;
 }
 

@@ -213,11 +213,15 @@ void Explorer::noteBest(const NodeId &id) {
   const ExplorerNode &node = nodes.at(id);
   if (!isUsable(node) || node.judgement.timeUs > best * (1 - leastImprovement))
     return;
+  const double now = clock.monotonicSeconds();
   best = node.judgement.timeUs;
+  if (standingUs == 0 || best < standingUs / clearlyBetter) {
+    standingUs = best;
+    bestSince = now;
+  }
   bestNode = id;
-  bestSince = clock.monotonicSeconds();
   if (!result.timeline.leader)
-    result.timeline.leader = bestSince;
+    result.timeline.leader = now;
   if (observer)
     observer->improved(best, node.pipeline);
 }

@@ -9,8 +9,8 @@
 
 using namespace kbopt;
 
-/// A leader is worth a proof beside the search from this gain on, once it stood for so many
-/// seconds: the next ones come quickly at first.
+/// A leader is worth a proof beside the search from this gain on, once none was better by
+/// `clearlyBetter` for so many seconds: the next ones come quickly at first.
 static constexpr double leastProofRatio = 1.1, leaderStands = 3;
 
 /// With less than so many proofs' time left nothing else is done while one runs.
@@ -102,8 +102,7 @@ void Explorer::refute(const NodeId &node, const NodeJudgement &judgement) {
   for (const auto &[id, other] : nodes)
     if (isUsable(other) && other.judgement.timeUs < nodes.at(bestNode).judgement.timeUs)
       bestNode = id;
-  best = nodes.at(bestNode).judgement.timeUs;
-  bestSince = clock.monotonicSeconds();
+  best = nodes.at(bestNode).judgement.timeUs; // which stood all the while: its proof begins at once
   if (isBelow(originId, node))
     originId = bestNode;
 }

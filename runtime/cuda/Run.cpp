@@ -25,7 +25,7 @@ public:
   CheckedRun(Device &device, const Subject &subject, const SlabLayout &layout, uint64_t base,
              const RunOptions &options, HelperKernels *helpers, RunResult &result)
       : Execution(device, subject, layout, base, options.poison, options.wallSeconds),
-        options(options), helpers(helpers), result(result) {
+        options(options), helpers(helpers), resting(subject.resting), result(result) {
     keepsObservables = !options.memory && (options.reads == Reads::Kept || !helpers);
     if (options.memory) {
       lentUploads.use(options.memory->uploads);
@@ -36,11 +36,15 @@ public:
       if (repetitions.size() > mostRepetitions)
         repetitions.clear();
     }
+    if (!helpers && !resting.empty()) {
+      repetitions = findRepetitions(plan);
+      std::erase_if(repetitions, [&](const Repetition &found) { return !restsAfter(found); });
+    }
   }
 
   void run() {
     snapshotSymbols();
-    if (!repetitions.empty())
+    if (helpers && !repetitions.empty())
       memoryState.emplace(*helpers, module, slabBase, layout.bytes);
     bool isDone = walk() && wait("the end of the plan");
     if (isDone && options.checkGuards && !options.separateBuffers)
@@ -62,6 +66,13 @@ private:
   void release(uint32_t id) override;
   bool read(uint64_t from, const Region &region, char *into) override;
   bool endsAfter(const Repetition &repetition, size_t periods) override;
+  /// Periods after which \p repetition is known to rest; 0: it is not.
+  size_t restsAfter(const Repetition &repetition) const {
+    auto known = std::find_if(resting.begin(), resting.end(), [&](const RestingRepetition &each) {
+      return each.repetition == repetition;
+    });
+    return known == resting.end() ? 0 : known->periods;
+  }
   bool repeat(size_t step, size_t like) override;
 
   /// Writes the region to the file \p path.
@@ -76,7 +87,8 @@ private:
   std::vector<uint64_t> hashAll(const std::vector<uint32_t> &buffers);
 
   const RunOptions &options;
-  HelperKernels *helpers; ///< null: nothing is hashed, and reads are kept
+  HelperKernels *helpers;                        ///< null: nothing is hashed, and reads are kept
+  const std::vector<RestingRepetition> &resting; ///< what to leave out without a look at memory
   RunResult &result;
   Staging lentUploads;
   size_t hashedLaunches = 0;
@@ -89,16 +101,18 @@ private:
 };
 
 bool CheckedRun::endsAfter(const Repetition &repetition, size_t periods) {
+  if (!helpers)
+    return periods >= restsAfter(repetition);
   if (!memoryState->isKnown())
     return false;
   takeTurn(options.begins);
   if (!memoryState->isAtRest(repetition, periods) || !wait("the hash of the buffers"))
     return false;
-  RestingRepetition resting{repetition};
+  RestingRepetition found{repetition, 0, periods};
   for (const RunLaunch &launch : result.launches)
     if (launch.step + repetition.period >= index)
-      resting.periodUs += launch.us;
-  result.resting.push_back(resting);
+      found.periodUs += launch.us;
+  result.resting.push_back(found);
   return true;
 }
 

@@ -146,7 +146,7 @@ bool CudaRun::verify() {
     return fail(error);
   PlanInputs payloads = inputs.payloads;
   track(inputs.plan, progress, payloads);
-  Subject subject{image.get(), &inputs.plan, &payloads};
+  Subject subject{image.get(), &inputs.plan, &payloads, job.cuda.resting};
   RunResult first;
   Json repetitions = {{"count", 0}, {"identical", true}};
   for (uint32_t i = 0; i < job.repetitions && status == LaunchStatus::Ok; ++i) {
@@ -303,7 +303,7 @@ void CudaRun::sanitize() {
   if (turn)
     turn->leave();
   Watch watch(result, "sanitizer");
-  SanitizerReport report = runSanitizer(job);
+  SanitizerReport report = runSanitizer(job, resting);
   result["sanitizer"] = sanitizerJson(report);
   isClean &= report.findings.empty();
 }

@@ -200,6 +200,25 @@ kbrt::cuda::ReadContents readContents(const Json &json) {
   return contents;
 }
 
+/// [{"begin": step, "period": steps, "count": periods, "periods": that are executed}, …]
+std::vector<kbrt::cuda::RestingRepetition> readResting(const Json &json) {
+  if (!json.is_array())
+    throw Wrong{"resting: is no array"};
+  std::vector<kbrt::cuda::RestingRepetition> all;
+  for (const Json &each : json) {
+    Fields fields(each, "resting");
+    kbrt::cuda::RestingRepetition known;
+    fields.number("begin", known.repetition.begin);
+    fields.number("period", known.repetition.period);
+    fields.number("count", known.repetition.count);
+    fields.number("periods", known.periods);
+    if (!known.repetition.period || !known.periods || known.periods > known.repetition.count)
+      throw Wrong{fields.path("periods") + ": is none of the repetition's"};
+    all.push_back(known);
+  }
+  return all;
+}
+
 void readCuda(Fields &fields, Job &job) {
   fields.text("arch", job.cuda.arch);
   fields.number("deviceIndex", job.cuda.deviceIndex, 1023);
@@ -214,6 +233,8 @@ void readCuda(Fields &fields, Job &job) {
     job.cuda.profile = readProfile(Fields(*value, "profile"));
   fields.boolean("audit", job.cuda.audit);
   fields.boolean("separateBuffers", job.cuda.separateBuffers);
+  if (const Json *value = fields.find("resting"))
+    job.cuda.resting = readResting(*value);
   if (const Json *contents = fields.find("contents"))
     job.cuda.contents = readContents(*contents);
   if (const Json *value = fields.find("sanitizer"))

@@ -37,6 +37,7 @@ struct CudaJob {
   std::optional<kbrt::cuda::ProfileOptions> profile;
   bool audit = false;
   bool separateBuffers = false;
+  std::vector<kbrt::cuda::RestingRepetition> resting; ///< with `separateBuffers`: is left out
   /// Where the sender has some of the bytes that are read: the others go to `Job::outputs`, a file
   /// each.
   std::optional<kbrt::cuda::ReadContents> contents;

@@ -61,7 +61,8 @@ public:
 };
 
 /// The job without everything that a watched execution must not do.
-Json watchedJob(const Job &job, const fs::path &result) {
+Json watchedJob(const Job &job, const std::vector<kbrt::cuda::RestingRepetition> &resting,
+                const fs::path &result) {
   Json o = {{"version", 1},
             {"device", "cuda"},
             {"plan", job.subject.plan},
@@ -72,7 +73,13 @@ Json watchedJob(const Job &job, const fs::path &result) {
             {"deviceBytes", job.options.deviceBytes},
             {"deviceIndex", job.cuda.deviceIndex},
             {"separateBuffers", true},
+            {"resting", Json::array()},
             {"overrides", Json::array()}};
+  for (const kbrt::cuda::RestingRepetition &known : resting)
+    o["resting"].push_back({{"begin", known.repetition.begin},
+                            {"period", known.repetition.period},
+                            {"count", known.repetition.count},
+                            {"periods", known.periods}});
   if (!job.subject.dataSha256.empty())
     o["dataSha256"] = job.subject.dataSha256;
   for (const Override &override : job.overrides)
@@ -134,16 +141,17 @@ std::string reasonOfFailure(const fs::path &result) {
 /// One tool's execution of a job.
 class Watched {
 public:
-  Watched(const Job &job, const std::string &program, const std::string &tool,
-          const fs::path &folder)
-      : job(job), program(program), tool(tool), result(folder / (tool + ".result.json")),
-        jobFile(folder / (tool + ".job.json")), logFile(folder / (tool + ".log")) {}
+  Watched(const Job &job, const std::vector<kbrt::cuda::RestingRepetition> &resting,
+          const std::string &program, const std::string &tool, const fs::path &folder)
+      : job(job), resting(resting), program(program), tool(tool),
+        result(folder / (tool + ".result.json")), jobFile(folder / (tool + ".job.json")),
+        logFile(folder / (tool + ".log")) {}
 
   void start() {
     std::error_code ignored;
     fs::remove(result, ignored);
     fs::remove(logFile, ignored);
-    if (!writeFile(jobFile.string(), watchedJob(job, result).dump(), why))
+    if (!writeFile(jobFile.string(), watchedJob(job, resting, result).dump(), why))
       return;
     std::string self = fs::read_symlink("/proc/self/exe").string();
     std::vector<std::string> words = {program, "--tool", tool};
@@ -187,6 +195,7 @@ public:
 
 private:
   const Job &job;
+  const std::vector<kbrt::cuda::RestingRepetition> &resting;
   std::string program, tool, why;
   fs::path result, jobFile, logFile;
   std::chrono::steady_clock::time_point begin;
@@ -197,7 +206,8 @@ private:
 
 } // namespace
 
-SanitizerReport runSanitizer(const Job &job) {
+SanitizerReport runSanitizer(const Job &job,
+                             const std::vector<kbrt::cuda::RestingRepetition> &resting) {
   SanitizerReport report;
   std::string program = findSanitizer();
   TemporaryFolder folder;
@@ -209,7 +219,7 @@ SanitizerReport runSanitizer(const Job &job) {
   // Each starts processes and opens the device, which takes longer than a small plan.
   std::list<Watched> all;
   for (const std::string &tool : job.cuda.sanitizer)
-    all.emplace_back(job, program, tool, folder.path).start();
+    all.emplace_back(job, resting, program, tool, folder.path).start();
   for (Watched &each : all)
     each.finish();
   for (Watched &each : all) {

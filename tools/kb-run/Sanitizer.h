@@ -18,8 +18,10 @@ struct SanitizerReport {
   std::vector<kbrt::SanitizerFinding> findings;
 };
 
-/// Executes the job's plan once under each of its tools.
-SanitizerReport runSanitizer(const Job &job);
+/// Executes the job's plan once under each of its tools, but for the periods that \p resting, of an
+/// execution without them, need not be executed.
+SanitizerReport runSanitizer(const Job &job,
+                             const std::vector<kbrt::cuda::RestingRepetition> &resting);
 
 } // namespace kbrun
 #endif

@@ -29,6 +29,9 @@ public:
   llvm::Expected<DeviceCode> compile(const ProgramArtefacts &program) override;
   /// Once per program, too.
   llvm::Expected<DeviceCode> compileExactly(const ProgramArtefacts &program) override;
+  llvm::Expected<std::string> assemble(const std::string &path, const std::string &arch) override {
+    return nvcc.assemble(path, arch);
+  }
 
   /// Whether candidates go by NVRTC; compiles the original both ways when first asked.
   bool applies();

@@ -77,6 +77,9 @@ public:
   virtual llvm::Expected<DeviceCode> compileExactly(const ProgramArtefacts &program) {
     return compile(program);
   }
+  /// Machine code for \p arch ("sm_90") of the PTX file \p path, in a file beside it, whose path is
+  /// returned.
+  virtual llvm::Expected<std::string> assemble(const std::string &path, const std::string &arch);
   llvm::Expected<DeviceCode> compileFor(const ProgramArtefacts &program) {
     return program.exactly ? compileExactly(program) : compile(program);
   }
@@ -91,6 +94,7 @@ public:
   NvccCompiler(ProcessRunner &runner, std::string directory, bool sandboxed = false,
                CompileCache *compiles = nullptr);
   llvm::Expected<DeviceCode> compile(const ProgramArtefacts &program) override;
+  llvm::Expected<std::string> assemble(const std::string &path, const std::string &arch) override;
   /// Path of nvcc; empty if there is none.
   const std::string &nvcc() const { return nvccPath; }
 
@@ -98,6 +102,8 @@ private:
   llvm::Expected<DeviceCode> compileWithNvcc(const ProgramArtefacts &program);
   llvm::Expected<NewCompile> runNvcc(const ProgramArtefacts &program, const std::string &folder);
   llvm::Expected<std::string> askVersion();
+  /// Limits and sandbox of nvcc that writes to \p folder alone.
+  void limitCompiler(ProcessRequest &request, const std::string &folder) const;
   ProcessRunner &runner;
   std::string directory, nvccPath;
   std::mutex versionMutex;

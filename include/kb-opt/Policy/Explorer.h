@@ -222,6 +222,8 @@ private:
 
   /// Less is noise: centres must differ by 0.5 % (docs/Verification.md).
   static constexpr double leastImprovement = 0.005;
+  /// A leader better by less than this ratio does not put its proof off.
+  static constexpr double clearlyBetter = 1.05;
 
   Environment &environment;
   SearchOptions options;
@@ -250,7 +252,8 @@ private:
   unsigned silences = 0;                  ///< "unavailable" in a row
   double best = 0;
   NodeId bestNode;
-  double bestSince = 0; ///< by the clock
+  double standingUs = 0; ///< of the leader that the next one has to be clearly better than
+  double bestSince = 0;  ///< when it came, by the clock
   /// Where candidates are screened: of the original's own gates, and of a leader's.
   std::unique_ptr<class Prover> originalProver, prover;
   ///< where candidates are screened

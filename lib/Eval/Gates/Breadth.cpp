@@ -2,6 +2,7 @@
 #include "../JudgeImpl.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FileSystem.h"
+#include "kb-opt/Support/Parallel.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
@@ -82,6 +83,38 @@ static Expected<bool> consents(Judge::Impl &judge, const TestCase &test) {
   return *known;
 }
 
+/// Whether G7 holds the candidate to \p test, if the original allows it: in the search to what its
+/// passes assume alone.
+static bool isAsked(const GateContext &context, const TestCase &test) {
+  return test.needsConsent() && (context.effort != JudgeEffort::Search ||
+                                 (test.breaks && context.promise.assumes.count(*test.breaks)));
+}
+
+/// Makes the plans and the checked runs of `breakAssumptions` beside each other, where there are
+/// threads; what asks more until \p mayAsk says no. What goes wrong is said where they are asked
+/// for.
+static void checkAhead(GateContext &context, ArrayRef<TestCase> tests,
+                       function_ref<bool()> mayAsk) {
+  Judge::Impl &judge = context.judge;
+  if (judge.options.threads <= 1)
+    return;
+  parallelFor(judge.options.threads, tests.size(), [&](size_t i) {
+    const TestCase &test = tests[i];
+    if (!isAsked(context, test) || (test.asksMore && !mayAsk()))
+      return;
+    Expected<bool> allowed = consents(judge, test);
+    if (!allowed || !*allowed)
+      return consumeError(allowed.takeError());
+    Expected<std::optional<std::string>> refusal = judge.cpuRefusal(test);
+    if (!refusal || *refusal)
+      return consumeError(refusal.takeError());
+    if (Expected<RunPointer> checked =
+            judge.run(context.candidate, test, RunMode::Check, judge.cpuOptions(context.candidate));
+        !checked)
+      consumeError(checked.takeError());
+  });
+}
+
 /// The cases that break what the candidate's passes assume; in the final check also
 /// those that break what they forgot to declare, and those that ask more.
 static Expected<GateRecord> breakAssumptions(GateContext &context) {
@@ -94,13 +127,14 @@ static Expected<GateRecord> breakAssumptions(GateContext &context) {
   tests.push_back(remade);
   const double start = judge.clock.monotonicSeconds();
   const double most = std::min(mostAskedSeconds, askedShare * judge.timeLeft());
+  auto mayAsk = [&] { return judge.clock.monotonicSeconds() - start <= most; };
+  checkAhead(context, tests, mayAsk);
   for (const TestCase &test : tests) {
-    if (test.asksMore && judge.clock.monotonicSeconds() - start > most) {
+    if (test.asksMore && !mayAsk()) {
       record.details.push_back("not held to " + test.name + ": the cases before it took long");
       continue;
     }
-    if (!test.needsConsent() || (context.effort == JudgeEffort::Search &&
-                                 !(test.breaks && context.promise.assumes.count(*test.breaks))))
+    if (!isAsked(context, test))
       continue;
     Expected<bool> allowed = consents(judge, test);
     if (!allowed)

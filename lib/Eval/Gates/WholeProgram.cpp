@@ -9,6 +9,7 @@
 #include "Expectation.h"
 #include "WrittenFiles.h"
 #include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/Interrupt.h"
 #include "kb-opt/Support/Parallel.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -40,32 +41,39 @@ Expected<const CaseSource::WholeRun *> originalRun(Judge::Impl &judge, unsigned 
   return *known ? &**known : nullptr;
 }
 
-/// The original once more, with its operations rounded in one direction; null where that cannot be
-/// run.
-Expected<const CaseSource::WholeRun *> reroundedRun(Judge::Impl &judge, Rounding direction) {
-  auto known =
-      judge.wholeRerounded.get(direction, [&]() -> Expected<std::optional<CaseSource::WholeRun>> {
-        std::string path; // the CPU device rounds all operations alike by itself
-        if (judge.gpu) {
-          Expected<const DeviceImage &> image =
-              judge.directedImages.get(direction, [&] { return judge.directedImage(direction); });
-          if (!image) {
-            consumeError(image.takeError()); // without it the comparison is the stricter one
-            return std::nullopt;
-          }
-          path = image->path;
-        }
-        std::optional<Expected<CaseSource::WholeRun>> run = judge.cases.wholeProgram(
-            judge.original, path, judge.gpu ? Rounding::Nearest : direction);
-        if (run && *run)
-          return std::move(**run);
-        if (run)
-          consumeError(run->takeError());
-        return std::nullopt;
-      });
-  if (!known)
-    return known.takeError();
-  return *known ? &**known : nullptr;
+/// The code that rounds the original's operations in \p direction, as a GPU runs whole programs.
+Expected<std::string> reroundedCode(Judge::Impl &judge, Rounding direction) {
+  Expected<const DeviceImage &> image =
+      judge.directedImages.get(direction, [&] { return judge.directedImage(direction); });
+  if (!image)
+    return image.takeError();
+  return judge.compiler.assemble(image->path, judge.original.arch);
+}
+
+/// The original once more, with its operations rounded in one direction.
+Expected<const ReroundedWhole &> reroundedRun(Judge::Impl &judge, Rounding direction) {
+  return judge.wholeRerounded.get(direction, [&]() -> Expected<ReroundedWhole> {
+    // Without such a run the comparison is the stricter one.
+    auto limited = [](Error error) -> Expected<ReroundedWhole> {
+      if (interrupted())
+        return std::move(error);
+      return ReroundedWhole{std::nullopt, toString(std::move(error))};
+    };
+    std::string path; // the CPU device rounds all operations alike by itself
+    if (judge.gpu) {
+      Expected<std::string> code = reroundedCode(judge, direction);
+      if (!code)
+        return limited(code.takeError());
+      path = std::move(*code);
+    }
+    std::optional<Expected<CaseSource::WholeRun>> run =
+        judge.cases.wholeProgram(judge.original, path, judge.gpu ? Rounding::Nearest : direction);
+    if (!run)
+      return ReroundedWhole();
+    if (!*run)
+      return limited(run->takeError());
+    return ReroundedWhole{std::move(**run), ""};
+  });
 }
 
 /// How \p run differs from \p originals, in what it prints and in its files; \p omitted: what was
@@ -90,14 +98,20 @@ Expected<std::optional<GateRecord>> compareRun(Judge::Impl &judge,
   std::optional<GateRecord> failure = compare();
   if (!failure || exact)
     return failure;
+  std::string limits;
   for (Rounding direction : {Rounding::Up, Rounding::Down}) {
-    Expected<const CaseSource::WholeRun *> other = reroundedRun(judge, direction);
+    Expected<const ReroundedWhole &> other = reroundedRun(judge, direction);
     if (!other)
       return other.takeError();
-    if (*other)
-      moved.push_back(*other);
+    if (other->run)
+      moved.push_back(&*other->run);
+    else if (limits.empty())
+      limits = other->limits;
   }
-  return compare();
+  failure = compare();
+  if (failure && !limits.empty())
+    failure->details.push_back("the original was not run under other roundings: " + limits);
+  return failure;
 }
 
 } // namespace

@@ -102,7 +102,8 @@ struct RunOptions {
   /// kernels of ours in between: for tools that watch (compute-sanitizer). Turns both checks off.
   bool separateBuffers = false;
   /// Whether what is left of a repetition (kbrt/Repetition.h) is left out once all memory that the
-  /// program has is bit for bit what it was one period before. Not with `separateBuffers`.
+  /// program has is bit for bit what it was one period before. With `separateBuffers` nothing looks
+  /// at memory: what Subject::resting names is left out.
   bool leavesOutRepeats = true;
   /// For programs that take turns: `begins` is called before each launch, and `ends` before work of
   /// the host that follows launches, and at the end. What `begins` takes is not the plan's time.
@@ -120,6 +121,7 @@ struct RunLaunch {
 struct RestingRepetition {
   Repetition repetition;
   double periodUs = 0; ///< the launches of one period together
+  size_t periods = 0;  ///< that were executed
 };
 
 struct RunResult {
@@ -145,7 +147,8 @@ struct Subject {
   LoadedImage *image = nullptr;
   const Plan *plan = nullptr;
   const PlanInputs *inputs = nullptr;
-  /// As a run of the subject found them (RunResult::resting): timed by a few of their periods.
+  /// As a run of the subject found them (RunResult::resting): timed by a few of their periods, and
+  /// with RunOptions::separateBuffers executed for as many as that run.
   std::vector<RestingRepetition> resting = {};
 };
 

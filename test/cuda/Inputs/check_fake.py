@@ -117,6 +117,13 @@ check("they are timed by a few of them", not timing["outputs"]["candidate"]["dif
       abs(timing["cold"]["baseline"]["medianUs"] - 45 * 80) < 1, timing["cold"])
 code, result, same = run("repeats-unknown")
 check("an image that does not tell its variables runs whole", same and len(result["launches"]) == 45, result["launches"])
+code, result, same = run("repeats-separate")
+check("where a tool watches, what another execution found is left out", same and
+      [launch["repeats"] for launch in result["launches"]] == [1, 39, 1, 1, 1, 1, 1], result["launches"])
+code, result, same = run("repeats-elsewhere")
+check("what is no repetition of the plan is executed", same and len(result["launches"]) == 45, result["launches"])
+done = subprocess.run([KB_RUN, f"{FOLDER}/repeats-wrong.json"], capture_output=True, text=True, env=environment())
+check("a repetition has no more periods than it has", done.returncode == 2 and "resting.periods: is none" in done.stderr, done)
 
 
 def run_contents(known, salt="0123456789abcdeffedcba9876543210"):

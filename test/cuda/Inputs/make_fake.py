@@ -66,6 +66,11 @@ def main(folder):
     jobs["watched"] = {"plan": "outside", "image": "kernels.cubin", "sanitizer": make_jobs.TOOLS[:3]}
     jobs["hung"] = {"plan": "outside", "image": "kernels.cubin", "sanitizer": make_jobs.TOOLS[3:], "sanitizerSeconds": 0.5}
     jobs["separate"] = {"plan": "reduction", "image": "kernels.cubin", "separateBuffers": True}
+    # The fill before each launch begins a period: the first is steps 3 to 5.
+    resting = {"begin": 3, "period": 3, "count": 40, "periods": 2}
+    jobs["repeats-separate"] = {"plan": "repeats", "image": "kernels.cubin", "separateBuffers": True, "resting": [resting]}
+    jobs["repeats-elsewhere"] = {**jobs["repeats-separate"], "resting": [{**resting, "count": 1000}]}
+    jobs["repeats-wrong"] = {**jobs["repeats-separate"], "resting": [{**resting, "periods": 41}]}
     jobs["audit"] = {"plan": "reduction", "image": "kernels.cubin", "audit": True}
     jobs["profile"] = {"plan": "reduction", "image": "kernels.cubin", "profile": {"sets": "A", "pcSampling": True}}
     jobs["reads"] = {"plan": "reads", "image": "kernels.cubin"}

@@ -34,6 +34,10 @@ struct FakeCompiler : DeviceCompiler {
   std::set<std::string> broken;
   std::set<std::string> quickOnly; ///< the user's own compiler gives other code for these
   unsigned compiles = 0;
+  bool assembles = true;
+  llvm::Expected<std::string> assemble(const std::string &path, const std::string &arch) override {
+    return assembles ? path + ".cubin" : DeviceCompiler::assemble(path, arch);
+  }
   llvm::Expected<DeviceCode> compileExactly(const ProgramArtefacts &program) override {
     llvm::Expected<DeviceCode> code = compile(program);
     if (code && quickOnly.count(program.text)) {
@@ -120,6 +124,8 @@ struct FakeCases : CaseSource {
   std::optional<llvm::Expected<WholeRun>>
   wholeProgram(const ProgramArtefacts &program, llvm::StringRef image = "",
                Rounding rounding = Rounding::Nearest) override {
+    if (!image.empty() && !image.ends_with(".cubin"))
+      return llvm::make_error<UsageError>("programs run machine code on a GPU");
     if (!image.empty() || rounding != Rounding::Nearest)
       return wholeRerounded ? std::optional<llvm::Expected<WholeRun>>(*wholeRerounded)
                             : std::nullopt;

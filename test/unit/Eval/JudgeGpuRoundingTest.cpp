@@ -19,6 +19,20 @@ TEST_F(JudgeGpuTest, NumbersThatOtherRoundingsMoveMayBeAsLarge) {
   EXPECT_EQ(verdict("prints").gate, GateId::G14);
 }
 
+TEST_F(JudgeGpuTest, ThatAProgramCouldNotRunUnderOtherRoundingsIsSaid) {
+  good("prints");
+  cases.whole = {{"original", {0, "largest error 1.2e-07 of 64"}},
+                 {"prints", {0, "largest error 3.6e-07 of 64"}}};
+  cases.wholeRerounded = CaseSource::WholeRun{0, "largest error 2.4e-07 of 64"};
+  promise.result = Promise::Reassociates;
+  compiler.assembles = false;
+  GateRecord record = gate(GateId::G14, "prints");
+  ASSERT_TRUE(record.stops() && !record.details.empty());
+  EXPECT_NE(record.details.back().find("not run under other roundings: nvcc not found"),
+            std::string::npos)
+      << record.details.back();
+}
+
 TEST_F(JudgeGpuTest, RoundingIsDirectedInPtxWhereTheGpuRuns) {
   auto scaled = [](float factor) {
     return [factor](const RunOptions &) {

@@ -3,7 +3,6 @@
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FileSystem.h"
 #include "kb-opt/Support/Process.h"
-#include "llvm/Support/Path.h"
 #include "gtest/gtest.h"
 
 using namespace kbopt;
@@ -89,17 +88,29 @@ TEST_F(NvccTest, ReroundedPtxAssembles) {
       "  x[i] = (a + 1.5f) / x[i + 1] - sqrtf(a) + __saturatef(a - x[i + 2]) + 1 / x[i + 3] + n;\n"
       "  y[i] = (b * 0.1 - y[i + 1]) / y[i + 2] + sqrt(b) + 1 / b; x[i + 4] = (float)b; }\n");
   ASSERT_TRUE(bool(code)) << llvm::toString(code.takeError());
-  std::string ptxas = llvm::sys::path::parent_path(*findNvcc()).str() + "/ptxas";
+  NvccCompiler compiler(realProcessRunner(), folder->path().str());
   for (const Rerounding &rounding :
        {Rerounding(Rounding::Up), Rerounding::mixed(1), Rerounding::mixed(1).narrowed(),
         Rerounding::drawn(1), Rerounding::drawn(1).narrowed()}) {
     std::string path = folder->file(rounding.name() + ".ptx");
     ASSERT_FALSE(bool(realFileSystem().write(path, withRounding(code->ptx, rounding))));
-    ProcessRequest request;
-    request.argv = {ptxas, "-arch=sm_90", "-o", path + ".cubin", path};
-    ProcessResult done = llvm::cantFail(realProcessRunner().run(request));
-    EXPECT_TRUE(done.succeeded()) << rounding.name() << ": " << done.err << done.out;
+    llvm::Expected<std::string> cubin = compiler.assemble(path, "sm_90");
+    ASSERT_TRUE(bool(cubin)) << rounding.name() << ": " << llvm::toString(cubin.takeError());
+    std::map<std::string, KernelResources> kernels;
+    EXPECT_FALSE(llvm::cantFail(digestCubin(llvm::cantFail(realFileSystem().read(*cubin)), kernels))
+                     .empty());
   }
+}
+
+TEST_F(NvccTest, TextThatIsNoPtxIsRefusedWithTheAssemblersWords) {
+  std::string path = folder->file("wrong.ptx");
+  ASSERT_FALSE(bool(realFileSystem().write(path, ".version 7.0\n.target sm_90\nnonsense\n")));
+  llvm::Expected<std::string> cubin =
+      NvccCompiler(realProcessRunner(), folder->path().str()).assemble(path, "sm_90");
+  ASSERT_FALSE(cubin);
+  llvm::handleAllErrors(cubin.takeError(), [](const ToolError &error) {
+    EXPECT_NE(error.stderrTail.find("wrong.ptx, line 3"), std::string::npos) << error.stderrTail;
+  });
 }
 
 TEST_F(NvccTest, CodeIsNamedByWhatItDoes) {

@@ -3,6 +3,7 @@
 #include "kb-opt/Policy/Explorer.h"
 #include "kb-opt/Support/Interrupt.h"
 #include "gtest/gtest.h"
+#include <future>
 #include <thread>
 
 using namespace kbopt;
@@ -82,6 +83,47 @@ TEST(Screening, LeadersAreProvenBesideTheSearch) {
   EXPECT_LE(*result.timeline.original, *result.timeline.candidate);
   EXPECT_LE(*result.timeline.candidate, *result.timeline.leader);
   EXPECT_LE(*result.timeline.leader, *result.timeline.proof);
+}
+
+/// Whether a proof begins while eight leaders come, each better by \p factor, a second apart.
+static bool provesBeside(double factor) {
+  FakeEnvironment world;
+  world.measured = world.screening = true;
+  FakeClock clock;
+  world.clock = &clock; // a second per candidate
+  FakePass schedule{"vectorize-loads"};
+  double share = 0.5;
+  for (const char *value : {"1", "2", "3", "4", "5", "6", "7", "8"}) {
+    schedule.factors[value] = share;
+    schedule.values.push_back(value);
+    share *= factor;
+  }
+  schedule.defaultValue = "1";
+  world.passes = {schedule};
+  std::promise<void> began;
+  bool isFirst = true;
+  world.onConfirm = [&]() -> llvm::Error {
+    if (std::exchange(isFirst, false))
+      began.set_value();
+    return llvm::Error::success();
+  };
+  const KnowledgeBase knowledge = seedKnowledge();
+  const SearchOptions options;
+  Explorer explorer(world, knowledge, options, clock, nullptr);
+  EXPECT_TRUE(llvm::cantFail(explorer.start()));
+  std::future<void> proof = began.get_future();
+  for (const std::string &value : schedule.values) {
+    ExplorerRequest request{explorer.root(), {"vectorize-loads", "k", 0, {{"n", value}}}};
+    (void)llvm::cantFail(explorer.evaluate(request));
+    if (proof.wait_for(std::chrono::milliseconds(20)) == std::future_status::ready)
+      return true;
+  }
+  return false;
+}
+
+TEST(Screening, ASlightlyBetterLeaderDoesNotPutAProofOff) {
+  EXPECT_TRUE(provesBeside(0.99));
+  EXPECT_FALSE(provesBeside(0.9)) << "the next ones come quickly at first";
 }
 
 TEST(Screening, StatesAreThoseOfTheOriginalOnceItIsKnown) {
