@@ -198,7 +198,7 @@ llvm::Expected<std::string> RecordedCases::record(const CaseRecipe &recipe) {
     if (!recording)
       return recording.takeError();
     if (recipe.test.name == recipes.recorded().test.name)
-      output = recording->out;
+      printed = {recording->exitStatus, recording->out, {}, recording->err};
     {
       std::lock_guard<std::mutex> lock(mutex);
       recordSeconds[recipe.test.name] = recording->wallSeconds;
@@ -378,6 +378,14 @@ llvm::Expected<std::string> RecordedCases::feed(const ProgramArtefacts &program,
   const std::string key = quietSeconds > 0 ? quietKey(program, name)
                           : isElsewhere    ? "elsewhere " + digestOf(program.text) + " " + name
                                            : wholeKey(program, name);
+  return feedAs(key, program, recordedAs, base, quietSeconds, isElsewhere);
+}
+
+llvm::Expected<std::string> RecordedCases::feedAs(const std::string &key,
+                                                  const ProgramArtefacts &program,
+                                                  const CaseRecipe &recordedAs,
+                                                  const std::string &base, double quietSeconds,
+                                                  bool isElsewhere) {
   return once(key, [&](const std::string &folder) -> llvm::Error {
     auto host = executable(program, recordedAs);
     if (!host)
@@ -428,8 +436,40 @@ llvm::Expected<std::string> RecordedCases::feed(const ProgramArtefacts &program,
         recording->message += " with another device and other addresses";
       return recording->asError();
     }
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      fedPrinted[key] = {recording->exitStatus, recording->out, {}, recording->err};
+    }
     return writeHostResults(*recording);
   });
+}
+
+CaseSource::WholeRun RecordedCases::fedRun(const std::string &key) const {
+  std::lock_guard<std::mutex> lock(mutex);
+  return fedPrinted.at(key);
+}
+
+llvm::Expected<CaseSource::WholeRun> RecordedCases::fedHost(const ProgramArtefacts &program) {
+  const CaseRecipe &recipe = recipes.recorded();
+  auto base = record(recipe);
+  if (!base)
+    return base.takeError();
+  if (auto fed = feed(program, recipe, *base, /*quietSeconds=*/0); !fed)
+    return fed.takeError();
+  return fedRun(wholeKey(program, recipe.test.name));
+}
+
+llvm::Expected<CaseSource::WholeRun> RecordedCases::originalHost(unsigned number) {
+  const CaseRecipe &recipe = recipes.recorded();
+  auto base = record(recipe);
+  if (!base)
+    return base.takeError();
+  if (number == 0)
+    return printed;
+  const std::string key = "the original's host " + std::to_string(number);
+  if (auto fed = feedAs(key, first, recipe, *base, /*quietSeconds=*/0, /*isElsewhere=*/false); !fed)
+    return fed.takeError();
+  return fedRun(key);
 }
 
 llvm::Expected<std::string> RecordedCases::candidate(const ProgramArtefacts &program,
@@ -500,7 +540,7 @@ RecordedCases::wholeProgram(const ProgramArtefacts &program, llvm::StringRef oth
       return ended.takeError();
     if (ended->status == RecordStatus::NoDevice) // says nothing about the program
       return ended->asError();
-    return WholeRun{ended->exitStatus, ended->out, ended->written};
+    return WholeRun{ended->exitStatus, ended->out, ended->written, ended->err};
   };
   return run();
 }

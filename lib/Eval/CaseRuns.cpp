@@ -14,6 +14,13 @@ namespace kbopt {
 char CannotFollow::ID;
 CaseSource::~CaseSource() = default;
 void CaseSource::lessen(const TestCase &) {}
+bool CaseSource::hasOwnHost(const ProgramArtefacts &) { return false; }
+Expected<CaseSource::WholeRun> CaseSource::fedHost(const ProgramArtefacts &) {
+  return make_error<UsageError>("no host is fed");
+}
+Expected<CaseSource::WholeRun> CaseSource::originalHost(unsigned) {
+  return make_error<UsageError>("no host is fed");
+}
 Expected<std::string> CaseSource::candidateElsewhere(const ProgramArtefacts &program,
                                                      const TestCase &recorded) {
   return candidate(program, recorded);

@@ -416,8 +416,8 @@ Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate, ArrayRef<Judge
     if (step.gate == GateId::G6 && ahead)
       ahead->wait();
     // A host may compute for seconds: it does so beside the other gates.
-    if (step.gate == GateId::G4 && final && impl->gpu && impl->secondsLeft &&
-        impl->options.threads > 1 && !keptGate(store, GateId::G14, context))
+    if (step.gate == GateId::G4 && final && impl->gpu && impl->options.threads > 1 &&
+        !keptGate(store, GateId::G14, context))
       wholeProgram = std::async(std::launch::async, [&context] { runWholeProgramAhead(context); });
     if (impl->options.totalSeconds > 0 && begin - start > impl->options.totalSeconds) {
       verdict.add(GateRecord::undecided(

@@ -196,6 +196,7 @@ struct Judge::Impl {
   OnceMap<unsigned, std::vector<DeviceFinding>> ownSanitizerFindings;
   OnceMap<Rerounding, DeviceImage> directedImages;
   OnceMap<Rerounding, ReroundedWhole> wholeRerounded; ///< of the original (G14)
+  OnceMap<unsigned, CaseSource::WholeRun> hosts;      ///< of the original, by number (G14)
   OnceMap<std::string, OperationCounts> operationCounts;
   std::mutex trialsMutex;
   std::map<std::string, RunPointer>
@@ -415,6 +416,11 @@ llvm::Expected<GateRecord> runWholeProgram(GateContext &context);   // G14
 llvm::Expected<GateRecord> runUnseenShapes(GateContext &context);   // G15
 /// Makes G14's first runs before its turn, where they fit into the time that is left.
 void runWholeProgramAhead(GateContext &context);
+/// G14's first part: how the candidate's own host, given the original's results, prints otherwise
+/// than the original's; nothing if it does not, or if it has none.
+llvm::Expected<std::optional<GateRecord>> compareFedHost(GateContext &context);
+/// Makes the original's run for it before its turn, if \p program has a host of its own.
+void runHostsAhead(Judge::Impl &judge, const ProgramArtefacts &program);
 
 /// Whether the original's own results on \p test depend on what lay in fresh memory.
 llvm::Expected<bool> originalDepends(Judge::Impl &judge, const TestCase &test,

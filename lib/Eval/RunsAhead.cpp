@@ -210,6 +210,7 @@ void Judge::prepare(const ProgramArtefacts &program) {
   if (program.exactly) {
     // A host that computes for seconds does so beside itself, and beside the original's checks.
     parts.push_back([&] { drop(impl->cases.candidateElsewhere(program, impl->recordedCase())); });
+    parts.push_back([&] { runHostsAhead(*impl, program); });
     parts.push_back([&] {
       std::string why;
       Expected<std::optional<TestCase>> checkable = impl->cpuCase(why);

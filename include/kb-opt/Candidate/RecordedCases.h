@@ -55,12 +55,17 @@ public:
   wholeProgram(const ProgramArtefacts &program, llvm::StringRef image = "",
                Rounding rounding = Rounding::Nearest) override;
   std::optional<TestCase> reseeded(const TestCase &test) override;
+  bool hasOwnHost(const ProgramArtefacts &program) override {
+    return workload.kind == WorkloadKind::Program && !sharesHost(program);
+  }
+  llvm::Expected<WholeRun> fedHost(const ProgramArtefacts &program) override;
+  llvm::Expected<WholeRun> originalHost(unsigned number) override;
   Tolerance tolerance(const TestCase &test, unsigned output) override;
   void lessen(const TestCase &test) override;
   std::vector<std::string> reliedOn() override;
 
   /// What the original printed when it was recorded; empty before that.
-  llvm::StringRef originalOutput() const { return output; }
+  llvm::StringRef originalOutput() const { return printed.out; }
 
   /// \p host is the digest of what HostText.h says of the program \p text.
   /// Candidates that share it with the original share its plan.
@@ -82,6 +87,12 @@ private:
   llvm::Expected<std::string> feed(const ProgramArtefacts &program, const CaseRecipe &recordedAs,
                                    const std::string &base, double quietSeconds,
                                    bool isElsewhere = false);
+  /// `feed`, under the name \p key.
+  llvm::Expected<std::string> feedAs(const std::string &key, const ProgramArtefacts &program,
+                                     const CaseRecipe &recordedAs, const std::string &base,
+                                     double quietSeconds, bool isElsewhere);
+  /// What the host printed whose feeding has the name \p key.
+  WholeRun fedRun(const std::string &key) const;
   llvm::Expected<std::string> record(const CaseRecipe &recipe);
   llvm::Error writeHostResults(const Recording &recording) const;
   /// Whether a case from recorded values has other ones than \p recording, the program's own run.
@@ -129,7 +140,8 @@ private:
   OnceMap<unsigned, bool> hasSpace;
   OnceMap<unsigned, OtherResults> otherwise;
   OnceMap<unsigned, std::vector<InputFacts>> facts;
-  std::string output; ///< of the recorded run, written while that is made
+  WholeRun printed;                           ///< by the recorded run, written while that is made
+  std::map<std::string, WholeRun> fedPrinted; ///< by hosts that were fed to their end, by key
 };
 
 } // namespace kbopt

@@ -124,12 +124,21 @@ public:
     int exitStatus = 0;
     std::string out;
     std::map<std::string, std::string> files = {}; ///< that it wrote, by name
+    std::string err = {};
   };
   /// \p image: the file of device code to run in the place of the program's own; empty: its own. \p
   /// rounding: of kernels on the CPU device.
   virtual std::optional<llvm::Expected<WholeRun>>
   wholeProgram(const ProgramArtefacts &program, llvm::StringRef image = "",
                Rounding rounding = Rounding::Nearest) = 0;
+  /// Whether \p program is a whole program with a host of its own, not the original's.
+  virtual bool hasOwnHost(const ProgramArtefacts &program);
+  /// What the host of \p program, which has one of its own, prints when it reads the original's
+  /// results of the recorded case, whatever its kernels compute.
+  virtual llvm::Expected<WholeRun> fedHost(const ProgramArtefacts &program);
+  /// The same of the original's host: its recorded run, which computed the results (0), and further
+  /// runs that are fed them.
+  virtual llvm::Expected<WholeRun> originalHost(unsigned number);
   /// How long the program's own recorded run took, host and kernels; 0: unknown.
   virtual double wholeSeconds() { return 0; }
   /// Inputs of \p test under another seed, for the decoy of that name; nothing

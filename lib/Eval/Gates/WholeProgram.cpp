@@ -151,6 +151,11 @@ void runWholeProgramAhead(GateContext &context) {
 Expected<GateRecord> runWholeProgram(GateContext &context) {
   Judge::Impl &judge = context.judge;
   const bool exact = context.promise.result == Promise::Bitwise;
+  Expected<std::optional<GateRecord>> fed = compareFedHost(context);
+  if (!fed)
+    return fed.takeError();
+  if (*fed)
+    return std::move(**fed);
   const double seconds = secondsOfRuns(judge);
   if (seconds > judge.timeLeft() && !context.whole.has(0))
     return GateRecord::notRun(GateId::G14, judge.doesNotFit("running the whole program", seconds));

@@ -119,6 +119,15 @@ struct FakeCases : CaseSource {
                                           ExitStatus::Diagnostics);
     return folderOf(test);
   }
+  std::map<std::string, WholeRun> fed; ///< of hosts of their own, by text
+  std::vector<WholeRun> hosts;         ///< the original's, by number; the last stays
+  bool hasOwnHost(const ProgramArtefacts &program) override { return fed.count(program.text); }
+  llvm::Expected<WholeRun> fedHost(const ProgramArtefacts &program) override {
+    return fed.at(program.text);
+  }
+  llvm::Expected<WholeRun> originalHost(unsigned number) override {
+    return hosts[std::min<size_t>(number, hosts.size() - 1)];
+  }
   double seconds = 0; ///< of the whole program
   double wholeSeconds() override { return seconds; }
   std::optional<llvm::Expected<WholeRun>>

@@ -1,0 +1,90 @@
+//===- FedHost.cpp - Gate G14: what a host makes of the original's results -===//
+//
+// Owns the comparison of what a candidate's own host prints with what the original's prints when
+// both read the same results: no tolerance stands between them.
+//
+//===----------------------------------------------------------------------===//
+#include "../JudgeImpl.h"
+#include "Expectation.h"
+#include "kb-opt/Support/Error.h"
+
+using namespace llvm;
+
+namespace kbopt {
+namespace {
+
+/// Runs of the original's host until what it prints is known to differ by itself: times in few
+/// digits may be the same twice. The recorded one (0) comes after one that is fed, which does not
+/// print what kernels print.
+constexpr unsigned hostNumbers[] = {1, 0, 2, 3, 4};
+
+using Stream = std::string CaseSource::WholeRun::*;
+
+/// Of the original's hosts, those whose \p stream has as many lines as the first one's. Kernels
+/// that print do so in the recorded run alone.
+std::vector<StringRef> comparable(ArrayRef<const CaseSource::WholeRun *> hosts, Stream stream) {
+  std::vector<StringRef> texts;
+  for (const CaseSource::WholeRun *host : hosts)
+    if (StringRef text = host->*stream;
+        texts.empty() || text.count('\n') == texts.front().count('\n'))
+      texts.push_back(text);
+  return texts;
+}
+
+std::optional<GateRecord> compareHosts(ArrayRef<const CaseSource::WholeRun *> originals,
+                                       const CaseSource::WholeRun &fed) {
+  for (auto [stream, what] :
+       {std::pair<Stream, StringRef>(&CaseSource::WholeRun::out, "what the host prints"),
+        {&CaseSource::WholeRun::err, "what the host writes to standard error"}})
+    if (std::optional<GateRecord> failure =
+            Expectation(comparable(originals, stream))
+                .compare(fed.*stream, /*exact=*/true,
+                         (what + ", given the original's results,").str()))
+      return failure;
+  return std::nullopt;
+}
+
+Expected<const CaseSource::WholeRun &> originalHost(Judge::Impl &judge, unsigned number) {
+  return judge.hosts.get(number, [&] { return judge.cases.originalHost(number); });
+}
+
+} // namespace
+
+void runHostsAhead(Judge::Impl &judge, const ProgramArtefacts &program) {
+  if (!judge.cases.hasOwnHost(program))
+    return;
+  if (auto host = originalHost(judge, 1); !host)
+    consumeError(host.takeError()); // the gate asks again
+}
+
+Expected<std::optional<GateRecord>> compareFedHost(GateContext &context) {
+  Judge::Impl &judge = context.judge;
+  const ProgramArtefacts &program = *context.candidate.program;
+  if (!judge.cases.hasOwnHost(program))
+    return std::nullopt;
+  Expected<CaseSource::WholeRun> fed = judge.cases.fedHost(program);
+  if (!fed) {
+    Expected<GateRecord> blamed = blameProgram(fed.takeError(), GateId::G14, FailureClass::Runtime);
+    if (!blamed)
+      return blamed.takeError();
+    return std::move(*blamed);
+  }
+  std::vector<const CaseSource::WholeRun *> originals;
+  std::optional<GateRecord> failure;
+  for (unsigned number : hostNumbers) {
+    const double seconds = judge.cases.wholeSeconds();
+    if (!judge.hosts.has(number) && seconds > judge.timeLeft())
+      return GateRecord::notRun(GateId::G14,
+                                judge.doesNotFit("running the original's host", seconds));
+    Expected<const CaseSource::WholeRun &> host = originalHost(judge, number);
+    if (!host)
+      return host.takeError();
+    originals.push_back(&*host);
+    failure = compareHosts(originals, *fed);
+    if (!failure)
+      return std::nullopt;
+  }
+  return failure;
+}
+
+} // namespace kbopt
