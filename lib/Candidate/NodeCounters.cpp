@@ -1,8 +1,14 @@
 //===- NodeCounters.cpp ---------------------------------------------------===//
 #include "NodeCounters.h"
 #include "kb-opt/Candidate/MeasuredSpeed.h"
+#include "kb-opt/Support/Clock.h"
+#include "kb-opt/Support/Interrupt.h"
 
 using namespace kbopt;
+
+/// Counters are read where the time budget leaves so many seconds, and so many times what the last
+/// reading took: a proof must not be lost for them.
+static constexpr double leastSeconds = 2, timesTheLast = 2;
 
 bool NodeCounters::isFastest(double ratio) {
   std::lock_guard<std::mutex> lock(mutex);
@@ -18,14 +24,23 @@ llvm::Expected<SpeedRecord> NodeCounters::counters(const NodeId &id,
                                                    const SpeedRecord &modelled) {
   if (id != nodes.root() &&
       !(timing.cold.decision == TimingDecision::Faster && isFastest(timing.cold.ratio)))
-    return withoutReading(modelled);
+    return withoutReading(modelled, "another program is as fast: its counters are not read");
+  const std::string noTime = "the time budget leaves no time to read counters";
+  if (id != nodes.root() &&
+      setup.judge.secondsLeft() < std::max(leastSeconds, timesTheLast * lastSeconds))
+    return withoutReading(modelled, noTime);
   auto code = setup.judge.code(program);
   if (!code)
     return code.takeError();
-  return read(id, program, nodes.codeWithHost(code->digest, id));
+  auto counted = read(id, program, nodes.codeWithHost(code->digest, id));
+  if (counted || id == nodes.root() || !isTimeUp())
+    return counted;
+  llvm::consumeError(counted.takeError());
+  return withoutReading(modelled, noTime);
 }
 
-llvm::Expected<SpeedRecord> NodeCounters::withoutReading(const SpeedRecord &modelled) {
+llvm::Expected<SpeedRecord> NodeCounters::withoutReading(const SpeedRecord &modelled,
+                                                         const std::string &why) {
   SpeedRecord record;
   if (modelled.kernels.size() == 1) {
     record.longest = modelled.kernels.begin()->first;
@@ -39,7 +54,7 @@ llvm::Expected<SpeedRecord> NodeCounters::withoutReading(const SpeedRecord &mode
       return own.takeError();
     record = std::move(*own);
   }
-  record.degraded = "another program is as fast: its counters are not read";
+  record.degraded = why;
   return record;
 }
 
@@ -52,6 +67,7 @@ llvm::Expected<SpeedRecord> NodeCounters::read(const NodeId &id, const ProgramAr
 llvm::Expected<SpeedRecord> NodeCounters::compute(const NodeId &id,
                                                   const ProgramArtefacts &program) {
   TimedPart timed(&setup.tools.timings, "effects", "counters of the GPU");
+  const double begin = realClock().monotonicSeconds();
   GpuProfile profile;
   if (id == nodes.root()) {
     auto own = setup.judge.originalProfile();
@@ -70,6 +86,7 @@ llvm::Expected<SpeedRecord> NodeCounters::compute(const NodeId &id,
       return taken.takeError();
     profile = std::move(*taken);
   }
+  lastSeconds = realClock().monotonicSeconds() - begin;
   // It ran before: what the profiler does to it is not its fault.
   if (profile.status != RunStatus::Ok && profile.degraded.empty())
     profile.degraded = "profiling ended with: " + profile.message;

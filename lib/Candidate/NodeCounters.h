@@ -9,6 +9,7 @@
 #include "NodeTable.h"
 #include "kb-opt/Candidate/JournaledAnswers.h"
 #include "kb-opt/Candidate/SpeedRecord.h"
+#include <atomic>
 
 namespace kbopt {
 
@@ -20,7 +21,8 @@ public:
 
   /// Counters of \p id, whose program was timed as \p timing and \p modelled. A program that is no
   /// faster than the fastest one so far is seldom gone on from, and reading its counters takes
-  /// longer than measuring, while nobody else may use the device: what is known without them.
+  /// longer than measuring, while nobody else may use the device: what is known without them. So
+  /// where the time of a candidate is up.
   llvm::Expected<SpeedRecord> counters(const NodeId &id, const ProgramArtefacts &program,
                                        const TimingReport &timing, const SpeedRecord &modelled);
 
@@ -30,8 +32,8 @@ private:
   llvm::Expected<SpeedRecord> read(const NodeId &id, const ProgramArtefacts &program,
                                    const Digest &code);
   llvm::Expected<SpeedRecord> compute(const NodeId &id, const ProgramArtefacts &program);
-  /// Where the shares of the kernels are not \p modelled, they are the original's.
-  llvm::Expected<SpeedRecord> withoutReading(const SpeedRecord &modelled);
+  /// Where the shares of the kernels are not \p modelled, they are the original's; with \p why.
+  llvm::Expected<SpeedRecord> withoutReading(const SpeedRecord &modelled, const std::string &why);
   /// Whether the original takes more times as long (\p ratio) as any program before this one.
   bool isFastest(double ratio);
 
@@ -40,6 +42,7 @@ private:
   NodeTable &nodes;
   std::mutex mutex;     ///< of `bestRatio`
   double bestRatio = 1; ///< original's time over that of the fastest program measured so far
+  std::atomic<double> lastSeconds = 0; ///< that reading counters took
 };
 
 } // namespace kbopt

@@ -51,9 +51,9 @@ static llvm::Error parseOriginal(Session &session) {
   return llvm::Error::success();
 }
 
-/// That run programs beside each other on one GPU. Each keeps several opened devices of half a
+/// That run programs beside each other on one GPU. Each keeps up to three opened devices of half a
 /// gigabyte, and opening one takes longer than most programs.
-static constexpr unsigned mostServers = 3;
+static constexpr unsigned mostServers = 5;
 
 static llvm::Expected<std::unique_ptr<JobChannel>> openChannel(Session &session) {
   Context &context = session.context;

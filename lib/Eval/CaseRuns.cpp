@@ -245,8 +245,32 @@ static uint64_t mostKept() {
   return most;
 }
 
-bool Judge::Impl::mayKeep(uint64_t bytes) const {
-  return bytes <= smallRun || keptBytes + bytes <= mostKept();
+bool Judge::Impl::mayKeep(const JudgedProgram &program, uint64_t bytes) const {
+  // A GPU's results that are held already come as their names, and a right candidate's are the
+  // original's.
+  const uint64_t expected = gpu && !program.isOriginal ? 0 : bytes;
+  return bytes <= smallRun || keptBytes + expected <= mostKept();
+}
+
+/// Of the outputs of \p run the bytes that nobody else holds.
+static uint64_t ownBytes(const RunResult &run) {
+  struct Held {
+    long here = 0, everywhere = 0;
+    std::map<const char *, uint64_t> parts;
+  };
+  std::map<const void *, Held> byHolder;
+  for (const SharedBytes &output : run.outputs) {
+    Held &held = byHolder[output.holder()];
+    ++held.here;
+    held.everywhere = output.holders();
+    held.parts[output.data()] = output.size();
+  }
+  uint64_t own = 0;
+  for (const auto &[holder, held] : byHolder)
+    if (held.here == held.everywhere)
+      for (const auto &[data, bytes] : held.parts)
+        own += bytes;
+  return own;
 }
 
 /// Of the bytes of \p run those that lie in memory: results that are read more than once are there
@@ -374,13 +398,14 @@ Expected<RunPointer> Judge::Impl::run(JudgedProgram &program, const RunRequest &
               toString(options.rounding), options.sampledBlocks, options.l1Bytes, options.l2Bytes,
               options.repetitions, request.audited);
   // Several gates want the run of the same case.
-  if (request.mode == RunMode::Plain && !program.runs.has(key) && !mayKeep(outputBytes))
+  if (request.mode == RunMode::Plain && !program.runs.has(key) && !mayKeep(program, outputBytes))
     return compute();
   Expected<const RunPointer &> kept = program.runs.get(key, [&]() -> Expected<RunPointer> {
     Expected<RunPointer> run = compute();
     if (run && program.allKept) {
-      program.keptBytes += outputBytes;
-      *program.allKept += outputBytes;
+      const uint64_t own = ownBytes(**run);
+      program.keptBytes += own;
+      *program.allKept += own;
     }
     return run;
   });

@@ -108,6 +108,7 @@ void Judge::Impl::beginSpread(unsigned count, Spread spread) {
 }
 
 void Judge::setSecondsLeft(std::function<double()> left) { impl->secondsLeft = std::move(left); }
+double Judge::secondsLeft() const { return impl->timeLeft(); }
 
 Expected<const TimingReport &> Judge::originalTiming() { return impl->ownTiming(0); }
 

@@ -255,8 +255,8 @@ struct Judge::Impl {
                                 RunResult &checked);
   /// Whether a case that varies the recorded one has other inputs than it; true of any other.
   llvm::Expected<bool> inputsVary(const TestCase &test);
-  /// Whether a plain run with outputs of \p bytes is worth its memory.
-  bool mayKeep(uint64_t bytes) const;
+  /// Whether a plain run of \p program with outputs of \p bytes is worth its memory.
+  bool mayKeep(const JudgedProgram &program, uint64_t bytes) const;
   llvm::Expected<RunPointer> run(JudgedProgram &program, const TestCase &test, RunMode mode,
                                  const RunOptions &options, Where where = Where::Usual) {
     return run(program, RunRequest{test, mode, options, where});
@@ -416,11 +416,11 @@ llvm::Expected<GateRecord> runWholeProgram(GateContext &context);   // G14
 llvm::Expected<GateRecord> runUnseenShapes(GateContext &context);   // G15
 /// Makes G14's first runs before its turn, where they fit into the time that is left.
 void runWholeProgramAhead(GateContext &context);
-/// G14's first part: how the candidate's own host, given the original's results, prints otherwise
-/// than the original's; nothing if it does not, or if it has none.
-llvm::Expected<std::optional<GateRecord>> compareFedHost(GateContext &context);
-/// Makes the original's run for it before its turn, if \p program has a host of its own.
-void runHostsAhead(Judge::Impl &judge, const ProgramArtefacts &program);
+/// A part of G14: how the candidate's own host, given the original's results, prints otherwise than
+/// the original's; nothing if it does not, or if it has none. \p wholes: runs of the whole
+/// original.
+llvm::Expected<std::optional<GateRecord>>
+compareFedHost(GateContext &context, llvm::ArrayRef<const CaseSource::WholeRun *> wholes);
 
 /// Whether the original's own results on \p test depend on what lay in fresh memory.
 llvm::Expected<bool> originalDepends(Judge::Impl &judge, const TestCase &test,

@@ -1,5 +1,6 @@
 //===- Device.cpp - opening a GPU and reading its state -------------------===//
 #include "Handles.h"
+#include "OneQueue.h"
 
 #include <cstdlib>
 #include <unistd.h>
@@ -39,6 +40,7 @@ Device::~Device() {
 }
 
 std::unique_ptr<Device> Device::open(const Options &options, Problem &problem) {
+  OneQueue queue;
   std::unique_ptr<Device> device(new Device);
   Handles &h = *device->handles;
   h.driver = Driver::get(problem);

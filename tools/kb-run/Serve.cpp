@@ -42,7 +42,7 @@ void onStop(int) { stopAsked = 1; }
 
 /// Processes with a device opened in advance, and ones that wait for their session's next job. A
 /// context takes a quarter of a second to open and half a gigabyte of the device.
-constexpr size_t mostSpares = 1, mostSessions = 4;
+constexpr size_t mostSpares = 1, mostSessions = 2;
 
 /// Runs jobs one after the other, each in its own process but for those of one session.
 class Server {

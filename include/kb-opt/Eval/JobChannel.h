@@ -87,8 +87,9 @@ llvm::Error linkOrCopy(const std::string &from, const std::string &to);
 /// wait for each other. Fails with a `ToolError` if there is no kb-run.
 llvm::Expected<std::unique_ptr<JobChannel>> createProcessChannel(ProcessChannelOptions options);
 
-/// Jobs that read counters go to \p counting, whose processes do nothing else; jobs of one session
-/// all to the same one of \p others, and jobs of none to the first. Neither may be empty.
+/// Jobs that read counters go to \p counting, whose processes do nothing else. Every other job
+/// goes, in the order of asking, to one of \p others that does nothing, if possible to the one that
+/// did its session's last job. Neither may be empty.
 std::unique_ptr<JobChannel> createParallelChannel(std::vector<std::unique_ptr<JobChannel>> others,
                                                   std::unique_ptr<JobChannel> counting);
 

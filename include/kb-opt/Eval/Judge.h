@@ -259,6 +259,8 @@ public:
   /// \p left gives the seconds that the whole command may still take. The final check leaves out
   /// what does not fit, and says so; set it before anything is judged.
   void setSecondsLeft(std::function<double()> left);
+  /// What it gives now; infinite without a limit.
+  double secondsLeft() const;
 
   /// Makes at once what judging \p program begins with: its machine code, the CPU device's
   /// images, and the recordings of a changed host. What goes wrong is said by who asks for it.

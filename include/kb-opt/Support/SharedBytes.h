@@ -42,6 +42,10 @@ public:
            bytes == other.bytes;
   }
 
+  /// What keeps the bytes alive, and how many hold it: parts of one whole have the same holder.
+  const void *holder() const { return owner.get(); }
+  long holders() const { return owner.use_count(); }
+
   /// The bytes as long as somebody else holds them.
   class Weak {
   public:

@@ -8,7 +8,6 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/xxhash.h"
 
 using namespace llvm;
 
@@ -207,12 +206,7 @@ Expected<JobAnswer> CudaDevice::ask(StringRef kind, const JobRequest &request) {
 
 Expected<RunResult> CudaDevice::run(const DeviceImage &image, StringRef planFolder,
                                     const RunOptions &runOptions) {
-  // Runs of one image are made beside each other in a few processes, always the same one for a
-  // plan.
-  constexpr uint64_t processes = 3;
-  const uint64_t which = xxh3_64bits(planFolder) % processes;
-  Expected<JobRequest> made = request({image.path, planFolder.str()},
-                                      which ? std::to_string(which) : std::string(), image.owner);
+  Expected<JobRequest> made = request({image.path, planFolder.str()}, "", image.owner);
   if (!made)
     return made.takeError();
   JobRequest &job = *made;

@@ -1,32 +1,45 @@
 //===- ParallelChannelTest.cpp - Which of several channels does a job -----===//
 #include "kb-opt/Eval/JobChannel.h"
 #include "gtest/gtest.h"
+#include <future>
+#include <thread>
 
 using namespace kbopt;
 
 namespace {
 
-/// Notes the sessions that it was asked for.
+/// Notes the sessions that it was asked for. The session "slow" ends when `mayEnd` is set.
 class FakeChannel : public JobChannel {
 public:
-  explicit FakeChannel(std::vector<std::string> &asked) : asked(asked) {}
+  FakeChannel(std::vector<std::string> &asked, std::promise<void> &began,
+              std::shared_future<void> mayEnd)
+      : asked(asked), began(began), mayEnd(std::move(mayEnd)) {}
   llvm::Expected<JobAnswer> run(const JobRequest &request) override {
     asked.push_back(request.fields.getString("session").value_or("none").str());
+    if (asked.back() == "slow") {
+      began.set_value();
+      mayEnd.wait();
+    }
     return JobAnswer();
   }
 
 private:
   std::vector<std::string> &asked;
+  std::promise<void> &began;
+  std::shared_future<void> mayEnd;
 };
 
 class ParallelChannelTest : public testing::Test {
 protected:
   void SetUp() override {
     std::vector<std::unique_ptr<JobChannel>> others;
+    std::shared_future<void> ends = mayEnd.get_future().share();
     for (std::vector<std::string> &each : asked)
-      others.push_back(std::make_unique<FakeChannel>(each));
-    channel = createParallelChannel(std::move(others), std::make_unique<FakeChannel>(counted));
+      others.push_back(std::make_unique<FakeChannel>(each, began, ends));
+    channel = createParallelChannel(std::move(others),
+                                    std::make_unique<FakeChannel>(counted, began, ends));
   }
+  void askOf(const char *session) { ask(llvm::json::Object{{"session", session}}); }
   void ask(llvm::json::Object fields = llvm::json::Object()) {
     JobRequest request;
     request.fields = std::move(fields);
@@ -34,22 +47,41 @@ protected:
   }
 
   std::vector<std::string> asked[3], counted;
+  std::promise<void> began, mayEnd;
   std::unique_ptr<JobChannel> channel;
 };
 
-TEST_F(ParallelChannelTest, JobsOfOneSessionGoTheSameWay) {
-  for (int i = 0; i < 64; ++i)
-    for (int again = 0; again < 2; ++again)
-      ask(llvm::json::Object{{"session", "image " + std::to_string(i)}});
-  size_t all = 0;
-  for (const std::vector<std::string> &each : asked) {
-    EXPECT_FALSE(each.empty());
-    for (size_t i = 0; i + 1 < each.size(); i += 2)
-      EXPECT_EQ(each[i], each[i + 1]);
-    all += each.size();
-  }
-  EXPECT_EQ(all, 128u);
-  EXPECT_TRUE(counted.empty());
+TEST_F(ParallelChannelTest, NoJobWaitsWhileAChannelIsFree) {
+  std::thread slow([&] { askOf("slow"); });
+  began.get_future().wait();
+  askOf("image"); // would never end behind the slow one
+  askOf("slower");
+  mayEnd.set_value();
+  slow.join();
+  EXPECT_EQ(asked[0], std::vector<std::string>{"slow"});
+}
+
+TEST_F(ParallelChannelTest, AJobGoesWhereItsSessionWas) {
+  std::thread slow([&] { askOf("slow"); });
+  began.get_future().wait();
+  askOf("image");
+  mayEnd.set_value();
+  slow.join();
+  askOf("image"); // the first is free again
+  EXPECT_EQ(asked[1], (std::vector<std::string>{"image", "image"}));
+}
+
+TEST_F(ParallelChannelTest, AllJobsOfManyAreDone) {
+  mayEnd.set_value();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i)
+    threads.emplace_back([&, i] {
+      for (int again = 0; again < 50; ++again)
+        askOf(("image " + std::to_string(i)).c_str());
+    });
+  for (std::thread &each : threads)
+    each.join();
+  EXPECT_EQ(asked[0].size() + asked[1].size() + asked[2].size(), 400u);
 }
 
 TEST_F(ParallelChannelTest, CountersAreReadByOneThatDoesNothingElse) {
@@ -59,7 +91,7 @@ TEST_F(ParallelChannelTest, CountersAreReadByOneThatDoesNothingElse) {
     EXPECT_TRUE(each.empty());
 }
 
-TEST_F(ParallelChannelTest, JobsWithoutASessionGoToTheFirst) {
+TEST_F(ParallelChannelTest, AJobWithoutASessionIsDone) {
   ask();
   EXPECT_EQ(asked[0], std::vector<std::string>{"none"});
 }
