@@ -1,5 +1,6 @@
 //===- CaseData.cpp -------------------------------------------------------===//
 #include "CaseData.h"
+#include "kb-opt/Plan/HostValues.h"
 #include "kb-opt/Support/Error.h"
 #include "llvm/Support/FileOutputBuffer.h"
 #include "llvm/Support/FileSystem.h"
@@ -51,6 +52,59 @@ static llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> mapData(llvm::StringR
   return llvm::make_error<StoreError>("cannot read '" + path + "': " + file.getError().message());
 }
 
+/// The names of those arrays whose numbers are of \p element, for a sentence; empty if none are.
+static std::string namesOf(llvm::ArrayRef<SortedArray> arrays, kbrt::ElementType element) {
+  std::string names;
+  for (const SortedArray &array : arrays) {
+    const std::string name = "'" + array.name + "'";
+    if (array.element == element && !llvm::StringRef(names).contains(name))
+      names += (names.empty() ? "" : " or ") + name;
+  }
+  return names;
+}
+
+llvm::Expected<std::vector<InputFacts>> kbopt::inputFacts(const std::string &recording,
+                                                          llvm::ArrayRef<SortedArray> sorted,
+                                                          llvm::ArrayRef<InputFacts> stated) {
+  std::string problem;
+  auto plan = kbrt::readPlan(recording, problem);
+  if (!plan)
+    return llvm::make_error<StoreError>(problem);
+  auto mapped = mapData(recording);
+  if (!mapped)
+    return mapped.takeError();
+  const llvm::StringRef data = *mapped ? (*mapped)->getBuffer() : "";
+  std::vector<InputFacts> all(stated.begin(), stated.end());
+  std::vector<const kbrt::UploadStep *> uploads;
+  for (const kbrt::Step &step : plan->steps)
+    if (const auto *upload = std::get_if<kbrt::UploadStep>(&step))
+      uploads.push_back(upload);
+  if (!sorted.empty())
+    for (InputFacts &facts : orderedUploads(*plan, data))
+      if (std::string names =
+              namesOf(sorted, plan->buffers[uploads[facts.upload]->to.at.buffer].element);
+          !names.empty()) {
+        facts.reason = "the original's host sorts " + names + ", and uploads it so";
+        all.push_back(std::move(facts));
+      }
+  for (const InputFacts &facts : stated) {
+    const std::string name = "upload " + std::to_string(facts.upload);
+    if (facts.upload >= uploads.size())
+      return llvm::make_error<UsageError>("the workload speaks of " + name +
+                                              ", but the program has " +
+                                              std::to_string(uploads.size()) + " uploads",
+                                          "the first one is upload 0");
+    const kbrt::UploadStep &upload = *uploads[facts.upload];
+    const llvm::StringRef bytes = data.substr(upload.data, upload.to.bytes());
+    if (!fulfils({reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()},
+                 plan->buffers[upload.to.at.buffer].element, facts))
+      return llvm::make_error<UsageError>(
+          "the program does not keep what the workload states: " + describe(facts),
+          "only integers, float32 and float64 are held to statements");
+  }
+  return all;
+}
+
 /// The data of the recording \p from as those of \p folder, too: one file under two names, which
 /// nobody writes to. False where the file system has no such links.
 static bool sharesData(llvm::StringRef from, llvm::StringRef folder) {
@@ -75,6 +129,7 @@ llvm::Error kbopt::writeVariedLike(FileSystem &files, const std::string &recordi
     buffers[i] = std::move(*mapped);
     data[i] = buffers[i] ? buffers[i]->getBuffer() : "";
   }
+  varyArgumentsLike(*original, data[0], data[1], *plan);
   // Where a candidate uploads what the original does, its varied data are the original's.
   if (uploadsAlike(*original, *plan) && data[0] == data[2] && sharesData(varied, folder)) {
     if (!kbrt::writePlan(*plan, folder, problem))
@@ -95,9 +150,22 @@ static llvm::Error cannotWrite(const std::string &path, llvm::Error why) {
                                       "free some space, or name another folder with TMPDIR");
 }
 
+static void holdUploadsTo(llvm::ArrayRef<InputFacts> facts, const kbrt::Plan &plan,
+                          llvm::MutableArrayRef<uint8_t> bytes) {
+  unsigned number = 0;
+  for (const kbrt::Step &step : plan.steps)
+    if (const auto *upload = std::get_if<kbrt::UploadStep>(&step)) {
+      for (const InputFacts &each : facts)
+        if (each.upload == number)
+          holdTo(bytes.slice(upload->data, upload->to.bytes()),
+                 plan.buffers[upload->to.at.buffer].element, each);
+      ++number;
+    }
+}
+
 llvm::Error kbopt::writeVaried(const std::string &recording, const CaseRecipe &recipe,
                                unsigned lessenings, const KernelRecords &records,
-                               const std::string &folder) {
+                               llvm::ArrayRef<InputFacts> facts, const std::string &folder) {
   std::string problem;
   auto plan = kbrt::readPlan(recording, problem);
   if (!plan)
@@ -121,6 +189,7 @@ llvm::Error kbopt::writeVaried(const std::string &recording, const CaseRecipe &r
           : varyInputs(*plan, data, bytes, recipe.seed, *recipe.distribution, lessenings);
   if (!uploads)
     return uploads.takeError();
+  holdUploadsTo(facts, *plan, bytes);
   if (!uploads->uploadsVaried && *mapped && sharesData(recording, folder))
     return llvm::Error::success();
   if (llvm::Error error = (*out)->commit())

@@ -8,6 +8,8 @@
 
 #include "kb-opt/Candidate/CaseRecipes.h"
 #include "kb-opt/Candidate/KernelParameters.h"
+#include "kb-opt/Candidate/SortedArrays.h"
+#include "kb-opt/Plan/InputFacts.h"
 #include "kb-opt/Support/FileSystem.h"
 
 namespace kbopt {
@@ -15,9 +17,18 @@ namespace kbopt {
 /// Bytes of the records in each buffer of \p plan, as far as \p kernelRecords tell.
 RecordSizes recordSizes(const kbrt::Plan &plan, const KernelRecords &kernelRecords);
 
-/// Writes the plan of \p recording with the inputs of \p recipe, lessened so often, to \p folder.
+/// What stays true of the uploads of \p recording when they are varied: what is \p stated, and that
+/// those stay in order which are and may be one of the arrays that the program \p sorted. Fails if
+/// what is stated does not hold.
+llvm::Expected<std::vector<InputFacts>> inputFacts(const std::string &recording,
+                                                   llvm::ArrayRef<SortedArray> sorted,
+                                                   llvm::ArrayRef<InputFacts> stated);
+
+/// Writes the plan of \p recording with the inputs of \p recipe, lessened so often and held to \p
+/// facts, to \p folder.
 llvm::Error writeVaried(const std::string &recording, const CaseRecipe &recipe, unsigned lessenings,
-                        const KernelRecords &records, const std::string &folder);
+                        const KernelRecords &records, llvm::ArrayRef<InputFacts> facts,
+                        const std::string &folder);
 
 /// Writes the plan of \p recording, a candidate's, to \p folder with what the original, recorded in
 /// \p base, uploads in \p varied.

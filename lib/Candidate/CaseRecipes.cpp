@@ -52,9 +52,17 @@ CaseRecipes::CaseRecipes(Workload given, Signature called)
     }
   addSizes(w.unseenSizes, true);
   addLayouts();
+  addOtherResults();
   addIntegers();
   addCalls();
   numberRuns();
+}
+
+/// Nobody asks the original's owner whether its host stands other results than its own.
+void CaseRecipes::addOtherResults() {
+  CaseRecipe recipe = derived("other results for the host");
+  recipe.test.asksMore = recipe.test.feedsOtherResults = true;
+  recipes.push_back(recipe);
 }
 
 CaseRecipe CaseRecipes::derived(llvm::StringRef name) const {
@@ -160,14 +168,17 @@ void CaseRecipes::addCalls() {
   addSizes(more, BufferLayout::Misaligned);
   if (whole != base) // else the recorded case has no part of a tile
     addSizes(whole);
-  constexpr size_t mostDoubled = 2, mostZeros = 3;
+  constexpr size_t mostDoubled = 2, mostAlone = 3;
   if (base.size() <= mostDoubled)
     addSizes(twice);
-  for (const auto &[name, value] : base)
-    if (SizeMap none = base; recipes.size() && none.size() <= mostZeros) {
-      none[name] = 0;
-      addSizes(none);
-    }
+  // A host may take another way where there is little to do, or nothing.
+  constexpr int64_t few = 5;
+  for (int64_t least : {few, int64_t(0)})
+    for (const auto &[name, value] : base)
+      if (SizeMap other = base; base.size() <= mostAlone && value > least) {
+        other[name] = least;
+        addSizes(other);
+      }
   CaseRecipe growing = derived("called with other sizes");
   growing.calls = {{prime, 15}, {more, 16}, {prime, 17}, {base, 18}};
   add(growing, true);
@@ -178,13 +189,16 @@ void CaseRecipes::numberRuns() {
     return;
   size_t count = 0;
   for (CaseRecipe &recipe : recipes) {
-    if (recipe.distribution)
+    if (recipe.distribution || recipe.test.feedsOtherResults)
       continue;
     if (auto text = generateMain(workload, signature, "k.cu", recipe.driverRun()))
       recipe.run = count++;
     else
       llvm::consumeError(text.takeError()); // whoever asks for the case is told
   }
+  for (CaseRecipe &recipe : recipes)
+    if (recipe.test.feedsOtherResults)
+      recipe.run = recorded().run;
 }
 
 /// Where the workload stands for a caller, that caller may hand over any pointers.

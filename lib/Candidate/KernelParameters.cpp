@@ -1,61 +1,35 @@
 //===- KernelParameters.cpp -----------------------------------------------===//
 #include "kb-opt/Candidate/KernelParameters.h"
-#include "kb-opt/Plan/Workload.h"
+#include "Pointees.h"
 #include "kb-opt/Source/ProgramFacts.h"
 
 using namespace kbopt;
-
-/// The type of the numbers that \p type consists of, if all are of one type and nothing lies
-/// between them; adds their bytes to \p bytes.
-static kbrt::ElementType numbersIn(clang::QualType type, const clang::ASTContext &ast,
-                                   int64_t &bytes) {
-  if (const auto *array = ast.getAsConstantArrayType(type)) {
-    int64_t each = 0;
-    kbrt::ElementType found = numbersIn(array->getElementType(), ast, each);
-    bytes += each * array->getSize().getZExtValue();
-    return found;
-  }
-  const auto *record = type->getAsCXXRecordDecl();
-  kbrt::ElementType found = scalarElement(
-      type.getCanonicalType().getUnqualifiedType().getAsString(ast.getPrintingPolicy()));
-  if (!record || found != kbrt::ElementType::Unknown) {
-    bytes += ast.getTypeSizeInChars(type).getQuantity();
-    return found;
-  }
-  if (!record->isCompleteDefinition() || record->isUnion() || record->getNumBases())
-    return kbrt::ElementType::Unknown;
-  int64_t own = 0;
-  bool isFirst = true;
-  for (const clang::FieldDecl *field : record->fields()) {
-    kbrt::ElementType each = numbersIn(field->getType(), ast, own);
-    if (field->isBitField() || (!isFirst && each != found))
-      return kbrt::ElementType::Unknown;
-    found = each;
-    isFirst = false;
-  }
-  bytes += own;
-  return own == ast.getTypeSizeInChars(type).getQuantity() ? found : kbrt::ElementType::Unknown;
-}
 
 KernelTypes kbopt::kernelTypes(const ParsedProgram &program) {
   KernelTypes types;
   for (const KernelFact &kernel : findKernels(program))
     for (const KernelFact::Instance &instance : kernel.instances) {
-      std::vector<kbrt::ElementType> known;
-      bool hasStruct = false;
-      for (const clang::ParmVarDecl *parameter : instance.function->parameters()) {
-        clang::QualType pointee = parameter->getType()->getPointeeType();
-        int64_t bytes = 0;
-        bool isComplete =
-            !pointee.isNull() && !pointee->isIncompleteType() && !pointee->isDependentType();
-        known.push_back(isComplete ? numbersIn(pointee, program.context(), bytes)
-                                   : kbrt::ElementType::Unknown);
-        hasStruct |=
-            isComplete && pointee->isRecordType() && known.back() != kbrt::ElementType::Unknown;
+      const auto named = kbrt::pointerParameterTypes(instance.mangledName);
+      std::vector<kbrt::PointeeTypes> known;
+      bool isTold = false; // by the name alone
+      for (const auto &[i, parameter] : llvm::enumerate(instance.function->parameters())) {
+        known.push_back(pointeesOf(*parameter, *instance.function, program.context()));
+        kbrt::PointeeTypes byName;
+        if (named && i < named->size() && (*named)[i] != kbrt::ElementType::Unknown)
+          byName[0].element = (*named)[i];
+        isTold |= !known.back().empty() && known.back() != byName;
       }
-      if (hasStruct || !llvm::StringRef(instance.mangledName).starts_with("_Z"))
+      if (isTold)
         types[instance.mangledName] = std::move(known);
     }
+  for (const clang::Decl *declaration : program.context().getTranslationUnitDecl()->decls()) {
+    const auto *variable = llvm::dyn_cast<clang::VarDecl>(declaration);
+    if (!variable || !(variable->hasAttr<clang::CUDADeviceAttr>() ||
+                       variable->hasAttr<clang::CUDAConstantAttr>()))
+      continue;
+    if (kbrt::PointeeTypes own = numbersOf(variable->getType(), program.context()); !own.empty())
+      types[variable->getName().str()] = {std::move(own)};
+  }
   return types;
 }
 

@@ -10,7 +10,7 @@ std::string NodeViews::shownText(const NodeId &id) {
 }
 
 /// A line for each figure that is known.
-static std::string describe(const KernelResources &kernel) {
+static std::string describeKernel(const KernelResources &kernel) {
   std::string text;
   auto line = [&](llvm::StringRef what, const std::optional<unsigned> &value) {
     if (value)
@@ -37,7 +37,7 @@ std::string NodeViews::generatedCode(const NodeId &id, llvm::StringRef kernel) {
       return names.takeError();
     for (const std::string &name : *names) {
       if (auto found = code->kernels.find(name); found != code->kernels.end())
-        text += describe(found->second);
+        text += describeKernel(found->second);
       text += kernelPtx(code->ptx, name) + "\n";
     }
     return llvm::Error::success();

@@ -1,6 +1,7 @@
 //===- RecordedCases.cpp --------------------------------------------------===//
 #include "kb-opt/Candidate/RecordedCases.h"
 #include "CaseData.h"
+#include "OtherResults.h"
 #include "kb-opt/Candidate/CaseSpace.h"
 #include "kb-opt/Plan/KeptRecording.h"
 #include "kb-opt/Support/Error.h"
@@ -247,6 +248,27 @@ llvm::Error RecordedCases::checkSpaceOnce(const std::string &folder) {
   return enough ? llvm::Error::success() : enough.takeError();
 }
 
+llvm::Expected<const std::vector<InputFacts> &>
+RecordedCases::heldFacts(const std::string &recording) {
+  return facts.get(0, [&] { return inputFacts(recording, sorted, workload.uploadFacts); });
+}
+
+std::vector<std::string> RecordedCases::reliedOn() {
+  auto base = record(recipes.recorded());
+  if (!base) {
+    llvm::consumeError(base.takeError()); // the gates that need it say so
+    return {};
+  }
+  llvm::Expected<const std::vector<InputFacts> &> held = heldFacts(*base);
+  std::vector<std::string> all;
+  if (!held)
+    llvm::consumeError(held.takeError());
+  else
+    for (const InputFacts &each : *held)
+      all.push_back(describe(each));
+  return all;
+}
+
 llvm::Expected<std::string> RecordedCases::varied(const CaseRecipe &recipe) {
   auto base = record(recipes.recorded());
   if (!base)
@@ -260,9 +282,12 @@ llvm::Expected<std::string> RecordedCases::varied(const CaseRecipe &recipe) {
     if (!*changes)
       return base; // and nothing is written again
   }
+  llvm::Expected<const std::vector<InputFacts> &> held = heldFacts(*base);
+  if (!held)
+    return held.takeError();
   return once(llvm::formatv("vary {0} {1}", recipe.test.name, lessenings(recipe)),
               [&](const std::string &folder) -> llvm::Error {
-                return writeVaried(*base, recipe, lessenings(recipe), kernelRecords, folder);
+                return writeVaried(*base, recipe, lessenings(recipe), kernelRecords, *held, folder);
               });
 }
 
@@ -286,7 +311,51 @@ llvm::Expected<std::string> RecordedCases::original(const TestCase &test) {
   const CaseRecipe *recipe = recipes.find(test.name);
   if (!recipe)
     return llvm::make_error<UsageError>("no case '" + test.name + "'");
+  if (recipe->test.feedsOtherResults) {
+    auto others = otherResults(*recipe);
+    return others ? llvm::Expected<std::string>(others->recording) : others.takeError();
+  }
   return recipe->distribution ? varied(*recipe) : record(*recipe);
+}
+
+/// What a program does with its last results, such as computing them again, hands nothing over.
+static constexpr double quietSeconds = 0.5;
+
+/// A function's driver says at its end what the function returned.
+static double quietOf(const Workload &workload) {
+  return workload.kind == WorkloadKind::Program ? quietSeconds : 0;
+}
+
+llvm::Expected<const RecordedCases::OtherResults &>
+RecordedCases::otherResults(const CaseRecipe &recipe) {
+  return otherwise.get(0, [&]() -> llvm::Expected<OtherResults> {
+    auto base = record(recipes.recorded());
+    if (!base)
+      return base.takeError();
+    llvm::Error lost = llvm::Error::success();
+    for (auto [number, factors] : llvm::enumerate(allResultFactors)) {
+      OtherResults tried{joinPath(root, "other-results" + std::to_string(number)), *base};
+      if (llvm::Error error = tools.files.createDirectories(tried.results))
+        return llvm::joinErrors(std::move(lost), std::move(error));
+      auto written = writeOtherResults(tools.files, *base, factors, tried.results);
+      if (!written || !*written) {
+        llvm::consumeError(std::move(lost));
+        return written ? llvm::Expected<OtherResults>(tried) : written.takeError();
+      }
+      auto fed = feed(first, recipe, tried.results, quietOf(workload));
+      if (fed) {
+        llvm::consumeError(std::move(lost));
+        auto isSame = isSameWork(*base, *fed);
+        if (!isSame)
+          return isSame.takeError();
+        if (!*isSame)
+          tried.recording = *fed;
+        return tried;
+      }
+      lost = llvm::joinErrors(std::move(lost), fed.takeError());
+    }
+    return std::move(lost);
+  });
 }
 
 /// Of the recording of a fed host that may be ended when it is quiet.
@@ -303,10 +372,12 @@ llvm::Expected<std::string> RecordedCases::feed(const ProgramArtefacts &program,
                                                 const CaseRecipe &recordedAs,
                                                 const std::string &base, double quietSeconds,
                                                 bool isElsewhere) {
-  const std::string key = quietSeconds > 0 ? quietKey(program, recordedAs.test.name)
-                          : isElsewhere
-                              ? "elsewhere " + digestOf(program.text) + " " + recordedAs.test.name
-                              : wholeKey(program, recordedAs.test.name);
+  std::string name = recordedAs.test.name;
+  if (recordedAs.test.feedsOtherResults)
+    name += (" " + llvm::sys::path::filename(base)).str();
+  const std::string key = quietSeconds > 0 ? quietKey(program, name)
+                          : isElsewhere    ? "elsewhere " + digestOf(program.text) + " " + name
+                                           : wholeKey(program, name);
   return feedAs(key, program, recordedAs, base, quietSeconds, isElsewhere);
 }
 
@@ -343,7 +414,8 @@ llvm::Expected<std::string> RecordedCases::feedAs(const std::string &key,
       end.status = recording->status;
       end.message = "the candidate's host does not come to its end; " + recording->message;
       std::lock_guard<std::mutex> lock(mutex);
-      endless.emplace(digestOf(program.text), end);
+      if (!recordedAs.test.feedsOtherResults)
+        endless.emplace(digestOf(program.text), end);
       return end.asError();
     }
     if (recording->status == RecordStatus::Unsupported ||
@@ -354,8 +426,16 @@ llvm::Expected<std::string> RecordedCases::feedAs(const std::string &key,
           ("the candidate's host cannot be followed: " + (what.empty() ? program : what)).str(),
           recording->note);
     }
-    if (llvm::Error error = recording->asError())
-      return error;
+    // A program that checks what it made of others' results may well say that they are wrong.
+    const bool ended = recording->plan.outcome.ending == kbrt::Ending::Exit;
+    if (recording->status != RecordStatus::Good &&
+        !(recordedAs.test.feedsOtherResults && ended &&
+          recording->status == RecordStatus::ProgramFailed)) {
+      recording->message += " on case " + recordedAs.test.name;
+      if (isElsewhere)
+        recording->message += " with another device and other addresses";
+      return recording->asError();
+    }
     {
       std::lock_guard<std::mutex> lock(mutex);
       fedPrinted[key] = {recording->exitStatus, recording->out, {}, recording->err};
@@ -398,18 +478,20 @@ llvm::Expected<std::string> RecordedCases::candidate(const ProgramArtefacts &pro
   if (!oracle || sharesHost(program))
     return oracle;
   const CaseRecipe &recipe = *recipes.find(test.name);
+  if (test.feedsOtherResults) {
+    auto others = otherResults(recipe);
+    return others ? feed(program, recipe, others->results, quietOf(workload)) : others.takeError();
+  }
   const CaseRecipe &recordedAs = recipe.distribution ? recipes.recorded() : recipe;
   auto base = original(recordedAs.test);
   if (!base)
     return base;
   // The host side differs: its plan comes from a run that is fed the oracle's bytes.
-  // What a program does with its results, such as computing them again, is left to the final check.
-  constexpr double quiet = 0.5;
   const std::string &name = recordedAs.test.name;
   const bool mayBeQuiet =
       workload.kind == WorkloadKind::Program &&
       (program.exactly ? done.has(quietKey(program, name)) : !done.has(wholeKey(program, name)));
-  auto fed = feed(program, recordedAs, *base, mayBeQuiet ? quiet : 0);
+  auto fed = feed(program, recordedAs, *base, mayBeQuiet ? quietSeconds : 0);
   if (fed && mayBeQuiet && program.exactly) {
     std::string problem;
     auto plan = kbrt::readPlan(*fed, problem);

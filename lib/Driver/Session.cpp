@@ -47,6 +47,7 @@ static llvm::Error parseOriginal(Session &session) {
   session.originalHost = digestOf(hostText(**parsed));
   session.kernelTypes = kernelTypes(**parsed);
   session.kernelRecords = kernelRecords(**parsed);
+  session.sortedArrays = sortedArrays(**parsed);
   return llvm::Error::success();
 }
 
@@ -185,6 +186,7 @@ llvm::Expected<std::unique_ptr<Session>> kbopt::openSession(Context &context) {
   session->cases->setHostDigest(context.text, session->originalHost);
   session->cases->setKernelTypes(session->kernelTypes);
   session->cases->setKernelRecords(session->kernelRecords);
+  session->cases->setSortedArrays(session->sortedArrays);
   if (context.options.device == DeviceKind::Cuda) // a spool's GPU is somewhere else
     session->cases->recordOnGpu(session->compiler, 0,
                                 session->gpuFacts.name + ", driver " + session->gpuFacts.driver);

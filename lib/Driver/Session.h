@@ -37,6 +37,7 @@ struct Session {
   ProgramArtefacts original;
   Digest originalHost;
   KernelTypes kernelTypes;
+  std::vector<SortedArray> sortedArrays;
   KernelRecords kernelRecords;
   Workload workload;
   Signature signature;

@@ -324,14 +324,14 @@ RunPointer Judge::Impl::takeTrial(const JudgedProgram &program, const RunRequest
 static constexpr double askedSeconds = 5;
 
 Expected<bool> Judge::Impl::inputsVary(const TestCase &test) {
-  if (!test.variesRecorded)
+  if (!test.variesRecorded && !test.feedsOtherResults)
     return true;
   Expected<std::string> folder = plan(baselineProgram, test),
                         recorded = plan(baselineProgram, recordedCase());
   if (!folder || !recorded)
     return joinErrors(folder.takeError(), recorded.takeError());
-  if (*folder == *recorded)
-    return false;
+  if (*folder == *recorded || test.feedsOtherResults)
+    return *folder != *recorded;
   TimedPart timed = this->timed("compare inputs", test);
   Expected<RecordedPlan> now = readRecordedPlan(*folder), then = readRecordedPlan(*recorded);
   if (!now || !then)

@@ -65,8 +65,6 @@ std::string shown(ElementType type, double value, ArrayRef<uint8_t> bytes, size_
     return std::to_string(loadElement<int64_t>(bytes, index));
   if (type == ElementType::U64)
     return std::to_string(loadElement<uint64_t>(bytes, index));
-  if (type == ElementType::Unknown)
-    return formatv("{0:x-2}", bytes[index]).str();
   char text[40];
   std::snprintf(text, sizeof text, type == ElementType::F64 ? "%.17g" : "%.9g", value);
   return text;
@@ -332,11 +330,20 @@ Comparison compare(const OutputView &output, ArrayRef<uint8_t> candidate,
       why = formatv(" (off by {0:e2}, allowed {1:e2})", std::fabs(c - r), rule.bound(i)).str();
     result.firstIndex = i;
     result.accepted = false;
-    result.reason = formatv("{0}[{1}] is {2}, expected {3}{4}", name, i,
-                            shown(type, c, candidate, i), shown(type, r, output.oracle, i), why);
+    // Bytes of numbers say nothing to anybody.
+    result.reason =
+        type == ElementType::Unknown
+            ? formatv("{0} differs at byte {1}; the type of its elements is not known, so that "
+                      "their bytes must be the same",
+                      name, i)
+                  .str()
+            : formatv("{0}[{1}] is {2}, expected {3}{4}", name, i, shown(type, c, candidate, i),
+                      shown(type, r, output.oracle, i), why)
+                  .str();
   }
   if (result.differing > 1)
-    result.reason += formatv("; {0} of {1} elements differ", result.differing, count);
+    result.reason += formatv("; {0} of {1} {2} differ", result.differing, count,
+                             type == ElementType::Unknown ? "bytes" : "elements");
   if (exact || squaredReference == 0)
     return result;
   result.relativeL2 = std::sqrt(squaredError / squaredReference);

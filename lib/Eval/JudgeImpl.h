@@ -391,7 +391,10 @@ struct GateContext {
   /// must tell that it is no result (G7).
   bool hasOwnTable = false;
   bool hasOtherInputs =
-      false;         ///< a case with other inputs in the recorded host's place has counted
+      false; ///< a case with other inputs in the recorded host's place has counted
+  /// An upload of the candidate's host is the original's but for roundings: the case of other
+  /// results must tell that it was computed alike (G7).
+  bool hasRoundedUpload = false, isHeldToOtherResults = false;
   bool isRun = true; ///< false: only what needs no run is asked (Judge::inspect)
 };
 

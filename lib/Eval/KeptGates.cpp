@@ -55,6 +55,7 @@ std::optional<GateRecord> keptGate(GateStore *store, GateId gate, GateContext &c
   context.spread = static_cast<Spread>(spread);
   context.hasOwnTable |= kept->getBoolean("ownTable").value_or(false);
   context.hasOtherInputs |= kept->getBoolean("otherInputs").value_or(false);
+  context.hasRoundedUpload |= kept->getBoolean("roundedUpload").value_or(false);
   if (timing)
     context.timing = std::move(timing);
   record.details.push_back("answered by an earlier run");
@@ -65,10 +66,13 @@ std::optional<GateRecord> keptGate(GateStore *store, GateId gate, GateContext &c
 void keepGate(GateStore *store, const GateRecord &record, const GateContext &context) {
   if (record.outcome != GateOutcome::Passed && record.outcome != GateOutcome::Failed)
     return;
-  json::Object kept{
-      {"record", toJSON(record)},        {"grounds", groundsOf(context)},
-      {"cases", context.caseCount},      {"spread", static_cast<int64_t>(context.spread)},
-      {"ownTable", context.hasOwnTable}, {"otherInputs", context.hasOtherInputs}};
+  json::Object kept{{"record", toJSON(record)},
+                    {"grounds", groundsOf(context)},
+                    {"cases", context.caseCount},
+                    {"spread", static_cast<int64_t>(context.spread)},
+                    {"ownTable", context.hasOwnTable},
+                    {"otherInputs", context.hasOtherInputs},
+                    {"roundedUpload", context.hasRoundedUpload}};
   if (context.timing)
     kept["timing"] = toJSON(*context.timing);
   keep(store, toString(record.gate), std::move(kept));

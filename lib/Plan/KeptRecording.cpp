@@ -78,11 +78,7 @@ static Expected<Digest> keyOf(const RecordRequest &request, FileDigests &digests
                          limits.launches})
     key.add(limit);
   key.add(uint64_t(request.deviceIndex)).add(request.rounding);
-  for (const auto &[kernel, types] : request.kernelTypes) {
-    key.add(kernel).add(types.size());
-    for (kbrt::ElementType type : types)
-      key.add(uint64_t(type));
-  }
+  key.add(kbrt::kernelTypesText(request.kernelTypes));
   key.add(uint64_t(request.sandbox.has_value()));
   return key.finish();
 }

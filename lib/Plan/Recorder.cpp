@@ -91,18 +91,6 @@ std::string absolute(StringRef path) {
 
 std::string parent(StringRef path) { return llvm::sys::path::parent_path(path).str(); }
 
-/// As KBRECORD_TYPES has them.
-std::string typesText(const RecordRequest &request) {
-  std::string text;
-  for (const auto &[kernel, types] : request.kernelTypes) {
-    text += kernel + "=";
-    for (kbrt::ElementType type : types)
-      text += std::string(kbrt::elementTypeName(type)) + ",";
-    text += ";";
-  }
-  return text;
-}
-
 Expected<ProcessRequest> makeProcess(const RecordRequest &request, Mode mode,
                                      const KeeperThread &keeper) {
   auto library = findRecordLibrary();
@@ -145,7 +133,7 @@ Expected<ProcessRequest> makeProcess(const RecordRequest &request, Mode mode,
   if (request.onDraft)
     set("KBRECORD_DRAFTS", "1");
   set("KBRECORD_ROUNDING", request.rounding);
-  set("KBRECORD_TYPES", typesText(request));
+  set("KBRECORD_TYPES", kbrt::kernelTypesText(request.kernelTypes));
   if (request.isElsewhere) {
     // An H100 with PCIe: fewer multiprocessors, less memory.
     set("KBRECORD_DEVICE",

@@ -4,6 +4,7 @@
 // something (an index, a length), so that most of them must stay what they are.
 //
 //===----------------------------------------------------------------------===//
+#include "kb-opt/Plan/HostValues.h"
 #include "kb-opt/Plan/PlanTransform.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/Random.h"
@@ -353,6 +354,16 @@ private:
       return other.offset < piece.offset + piece.bytes && piece.offset < other.offset + other.bytes;
     });
   }
+  /// Whether the host has read a result before, and may have made \p upload from it.
+  bool followsRead(const UploadStep &upload) const {
+    for (const Step &step : plan.steps) {
+      if (std::holds_alternative<ReadStep>(step))
+        return true;
+      if (std::get_if<UploadStep>(&step) == &upload)
+        return false;
+    }
+    return false;
+  }
   std::vector<KnownPiece> find(size_t number, const UploadStep &upload, const Plan &its,
                                llvm::StringRef data) const;
 
@@ -398,7 +409,16 @@ std::vector<KnownPiece> TakenPieces::find(size_t number, const UploadStep &uploa
         at = other.find(data, next);
       }
     }
-  return findPieces(bytes, data).value_or(std::vector<KnownPiece>());
+  if (auto pieces = findPieces(bytes, data))
+    return *pieces;
+  // What a host computed from results in another order is the same input; G7 holds it to others.
+  for (bool isSameNumber : {true, false})
+    for (const auto &[i, other] : llvm::enumerate(bytes))
+      if (const KnownPiece piece{i, 0, data.size()};
+          isSameNumber == (i == number) && followsRead(*uploads[i]) && !isTaken(piece) &&
+          areSameNumbers(data, other, plan.buffers[uploads[i]->to.at.buffer].element))
+        return {piece};
+  return {};
 }
 
 } // namespace

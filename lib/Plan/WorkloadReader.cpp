@@ -4,6 +4,7 @@
 #include "kb-opt/Support/YamlTree.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 #include <cmath>
 
 using namespace kbopt;
@@ -28,6 +29,7 @@ public:
 private:
   Error readProgram(const YamlValue &value);
   Error readLimits(const YamlValue &value);
+  Error readUploads(const YamlValue &value);
   Error readEntry(const YamlValue &root);
   Error readParameter(const YamlValue &value);
   Error readBuffer(const YamlValue &value, WorkloadParameter &parameter);
@@ -66,9 +68,9 @@ private:
   Workload &workload;
 };
 
-constexpr StringRef rootFields[] = {"program",    "entry",     "kernel",     "sizes",
-                                    "parameters", "grid",      "block",      "shared",
-                                    "oracle",     "tolerance", "test-sizes", "unseen-sizes"};
+constexpr StringRef rootFields[] = {"program",    "entry",        "kernel", "sizes",  "parameters",
+                                    "grid",       "block",        "shared", "oracle", "tolerance",
+                                    "test-sizes", "unseen-sizes", "uploads"};
 
 Error Reader::read(const YamlValue &root) {
   if (root.kind == YamlValue::Null)
@@ -80,7 +82,7 @@ Error Reader::read(const YamlValue &root) {
     return root.error("expected exactly one of 'program', 'entry' and 'kernel'");
   if (kinds[0]) {
     for (const auto &[key, value] : root.fields)
-      if (!llvm::is_contained({"program", "tolerance", "oracle"}, StringRef(key.scalar)))
+      if (!llvm::is_contained({"program", "tolerance", "oracle", "uploads"}, StringRef(key.scalar)))
         return key.error("'" + key.scalar + "' has no meaning for a whole program");
     if (Error error = readProgram(*kinds[0]))
       return error;
@@ -94,6 +96,9 @@ Error Reader::read(const YamlValue &root) {
     if (oracle->scalar != "original")
       return oracle->error("expected 'original'");
   }
+  if (const YamlValue *uploads = root.find("uploads"))
+    if (Error error = readUploads(*uploads))
+      return error;
   if (const YamlValue *tolerance = root.find("tolerance"))
     return readTolerance(*tolerance);
   return Error::success();
@@ -148,6 +153,48 @@ Error Reader::readProgram(const YamlValue &value) {
     if (!one)
       return one.takeError();
     workload.environment.push_back(name.scalar + "=" + *one);
+  }
+  return Error::success();
+}
+
+Error Reader::readUploads(const YamlValue &value) {
+  if (value.kind != YamlValue::Sequence)
+    return value.error("expected a list such as [{number: 0, values: [sorted]}]");
+  for (const YamlValue &item : value.items) {
+    if (Error error = allowOnly(item, {"number", "values", "range"}, "an upload"))
+      return error;
+    InputFacts facts;
+    facts.reason = "the workload says so";
+    const YamlValue *number = item.find("number"), *values = item.find("values"),
+                    *range = item.find("range");
+    if (!number || StringRef(number->scalar).getAsInteger(10, facts.upload))
+      return item.error("an upload needs its 'number' in the program's order, from 0");
+    if (!values && !range)
+      return item.error("an upload needs 'values' or a 'range'");
+    std::vector<std::string> words;
+    if (Error error = readTexts(values, words))
+      return error;
+    for (const std::string &word : words) {
+      bool *into = llvm::StringSwitch<bool *>(word)
+                       .Case("sorted", &facts.isSorted)
+                       .Case("distinct", &facts.isDistinct)
+                       .Case("nonzero", &facts.isNonzero)
+                       .Default(nullptr);
+      if (!into)
+        return values->error("expected 'sorted', 'distinct' or 'nonzero'");
+      *into = true;
+    }
+    if (range) {
+      if (range->kind != YamlValue::Sequence || range->items.size() != 2)
+        return range->error("expected the two ends, [low, high]");
+      auto low = this->number(range->items[0]), high = this->number(range->items[1]);
+      if (!low || !high)
+        return llvm::joinErrors(low.takeError(), high.takeError());
+      if (!(*low <= *high))
+        return range->error("the first end is above the second");
+      facts.range = {*low, *high};
+    }
+    workload.uploadFacts.push_back(std::move(facts));
   }
   return Error::success();
 }

@@ -95,12 +95,25 @@ bool dropSuffix(std::string_view &text, std::string_view suffix) {
   return true;
 }
 
-ElementType pointee(std::string_view type) {
+/// Leaves "float const" of "float const* __restrict" and of "float const (*) [16][32]", a pointer
+/// to arrays; false if \p type is neither.
+bool dropPointer(std::string_view &type) {
   trim(type);
-  while (dropSuffix(type, "const") || dropSuffix(type, "__restrict") ||
-         dropSuffix(type, "restrict"))
+  const size_t open = type.find("(*"), close = type.find(')', std::min(open, type.size()));
+  const bool pointsToArray = close != std::string_view::npos && type.back() == ']';
+  std::string_view pointer = pointsToArray ? type.substr(open + 1, close - open - 1) : type;
+  while (dropSuffix(pointer, "const") || dropSuffix(pointer, "__restrict") ||
+         dropSuffix(pointer, "restrict"))
     ;
-  if (!dropSuffix(type, "*"))
+  if (!dropSuffix(pointer, "*") || (pointsToArray && !pointer.empty()))
+    return false;
+  type = pointsToArray ? type.substr(0, open) : pointer;
+  trim(type);
+  return true;
+}
+
+ElementType pointee(std::string_view type) {
+  if (!dropPointer(type))
     return ElementType::Unknown;
   while (dropSuffix(type, "const") || dropSuffix(type, "volatile"))
     ;
@@ -155,11 +168,7 @@ std::optional<std::vector<std::string>> parameterTypes(const std::string &mangle
 }
 
 bool isPointerToConst(std::string_view type) {
-  trim(type);
-  while (dropSuffix(type, "const") || dropSuffix(type, "__restrict") ||
-         dropSuffix(type, "restrict"))
-    ;
-  return dropSuffix(type, "*") && dropSuffix(type, "const");
+  return dropPointer(type) && dropSuffix(type, "const");
 }
 
 } // namespace

@@ -11,7 +11,7 @@
 
 #include "Cuda.h"
 #include "kbrt/Matmul.h"
-#include "kbrt/Plan.h"
+#include "kbrt/PointeeTypes.h"
 #include <functional>
 #include <memory>
 
@@ -61,6 +61,9 @@ struct BackendReports {
   std::function<void(Ending, const std::string &message)> stop;
 };
 
+/// What kb-opt says of the types behind parameters and variables, from the source.
+const KernelTypes &toldTypes();
+
 /// Used under `DeviceLock`. Everything is done when a function returns; after a fault, functions
 /// do nothing.
 class Backend {
@@ -70,8 +73,8 @@ public:
   /// The kernel of that name as the compiler of the host side has it; null if the image has none.
   virtual const DeviceKernel *findKernel(const std::string &name) = 0;
   virtual std::vector<DeviceVariable> variables() = 0;
-  /// What kernel parameters point to; empty if that is not known.
-  virtual std::vector<ElementType> parameterTypes(const std::string &kernel);
+  /// What the pointers in each kernel parameter lead to; empty if that is not known.
+  virtual std::vector<PointeeTypes> parameterTypes(const std::string &kernel);
 
   /// New memory that holds zeros; null if there is no room. `isHostVisible` memory is also touched
   /// by the host, without calls.

@@ -44,7 +44,7 @@ public:
 
   const DeviceKernel *findKernel(const std::string &name) override;
   std::vector<DeviceVariable> variables() override;
-  std::vector<ElementType> parameterTypes(const std::string &kernel) override;
+  std::vector<PointeeTypes> parameterTypes(const std::string &kernel) override;
   Error launch(const KernelLaunch &launch) override;
   void multiply(const MatmulStep &step, const MatmulPlaces &places) override {
     matmul(step, places, repeated);
@@ -98,16 +98,17 @@ std::vector<DeviceVariable> CpuBackend::variables() {
   return all;
 }
 
-std::vector<ElementType> CpuBackend::parameterTypes(const std::string &kernel) {
-  std::vector<ElementType> types = Backend::parameterTypes(kernel);
+std::vector<PointeeTypes> CpuBackend::parameterTypes(const std::string &kernel) {
+  std::vector<PointeeTypes> types = Backend::parameterTypes(kernel);
   const KernelInfo *info = image().findKernel(kernel);
   if (!info)
     return types;
-  types.resize(info->paramCount, ElementType::Unknown);
+  types.resize(info->paramCount);
   for (uint32_t i = 0; i < info->paramCount; ++i)
-    if (const ParamInfo &param = info->params[i]; param.isPointer && param.elementType)
+    if (const ParamInfo &param = info->params[i];
+        param.isPointer && param.elementType && types[i].empty())
       if (auto type = elementTypeFromCxx(param.elementType); type != ElementType::Unknown)
-        types[i] = type;
+        types[i][0].element = type;
   return types;
 }
 

@@ -59,3 +59,17 @@ std::optional<PendingWork> HostOrder::takeFunction() {
   due.pop_front();
   return work;
 }
+
+bool HostOrder::isDone(const StreamClock &done) {
+  const Moment now = hostMoment();
+  const bool isKnown = std::all_of(done.begin(), done.end(), [&](const auto &step) {
+    return step.second == 0 || now.knows(step.first, step.second);
+  });
+  if (!isKnown && asked.insert(done).second)
+    return false;
+  asked.erase(done);
+  return true;
+}
+
+bool HostOrder::isStreamDone(uint32_t stream) { return isDone(functionMoment(stream).clock); }
+bool HostOrder::isEventDone(uint32_t event) { return isDone(clocks.covered(event)); }

@@ -44,6 +44,11 @@ public:
   /// function; that and the rest are for `takeFunction`.
   void hostWaits(std::optional<uint32_t> stream);
   void hostWaitsForEvent(uint32_t event);
+  /// The host asks whether \p stream, or an event, is done: not at first where it has not waited
+  /// for what was enqueued, and the next time it is, and then it has waited for it. Who does not ask
+  /// again sees what is in the host's memory before that.
+  bool isStreamDone(uint32_t stream);
+  bool isEventDone(uint32_t event);
   /// What operations of \p stream wait for is due: its next one may need it.
   void makeDueBefore(uint32_t stream);
   /// All that is pending is due.
@@ -61,12 +66,14 @@ public:
 
 private:
   void settle(const Moment &now);
+  bool isDone(const StreamClock &done);
   void makeDueCopies();
 
   StreamClocks clocks;
   Moment latest;
   std::vector<PendingWork> pending;
   std::deque<PendingWork> due;
+  std::set<StreamClock> asked; ///< what the host was told to be not done yet
 };
 
 } // namespace kbrt

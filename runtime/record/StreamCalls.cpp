@@ -92,11 +92,13 @@ KB_API Error cudaStreamSynchronize(cuda::Stream stream) {
 KB_PER_THREAD(cudaStreamSynchronize, _ptsz)
 
 KB_API Error cudaStreamQuery(cuda::Stream stream) {
-  return apiCall(__func__, [&](Session &s) {
+  return waitCall(__func__, [&](Session &s) {
     auto id = Streams::get().find(stream);
     if (!id)
       return Error{cuda::invalidResourceHandle};
-    return synchronize(s, id);
+    if (Error error = Graphs::get().checkWait())
+      return error;
+    return s.sequence.order.isStreamDone(*id) ? synchronize(s, id) : Error{cuda::notReady};
   });
 }
 KB_PER_THREAD(cudaStreamQuery, _ptsz)
@@ -256,13 +258,14 @@ KB_API Error cudaEventSynchronize(cuda::Event event) {
 }
 
 KB_API Error cudaEventQuery(cuda::Event event) {
-  return apiCall(__func__, [&](Session &s) {
+  return waitCall(__func__, [&](Session &s) {
     EventState *state = Streams::get().findEvent(event);
     if (!state)
       return Error{cuda::invalidResourceHandle};
     if (Error error = Graphs::get().checkWait())
       return error;
-    return waitForEvent(s, *state);
+    return s.sequence.order.isEventDone(state->id) ? waitForEvent(s, *state)
+                                                   : Error{cuda::notReady};
   });
 }
 

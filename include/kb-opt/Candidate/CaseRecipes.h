@@ -46,6 +46,7 @@ public:
 
 private:
   void addLayouts();
+  void addOtherResults();
   void addIntegers();
   /// Sizes, scalars, streams and calls that the workload does not name, but the entry's caller may
   /// use.

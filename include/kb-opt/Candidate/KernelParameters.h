@@ -11,8 +11,8 @@
 
 namespace kbopt {
 
-/// What the parameters of kernels point to, where the mangled name does not tell it: of `extern
-/// "C"`, and structs.
+/// What the parameters of kernels lead to, where the mangled name does not tell it, and what device
+/// variables consist of.
 KernelTypes kernelTypes(const ParsedProgram &program);
 
 /// Bytes of the records that the parameters of kernels point to, by mangled name; 0 for what is no

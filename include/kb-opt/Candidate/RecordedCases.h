@@ -10,6 +10,8 @@
 #include "kb-opt/Candidate/CandidateTools.h"
 #include "kb-opt/Candidate/CaseRecipes.h"
 #include "kb-opt/Candidate/KernelParameters.h"
+#include "kb-opt/Candidate/SortedArrays.h"
+#include "kb-opt/Plan/InputFacts.h"
 #include "kb-opt/Plan/Recorder.h"
 #include "kb-opt/Support/OnceMap.h"
 #include <atomic>
@@ -34,6 +36,7 @@ public:
   /// RecordRequest::kernelTypes; before anything has run.
   void setKernelTypes(KernelTypes types) { kernelTypes = std::move(types); }
   void setKernelRecords(KernelRecords records) { kernelRecords = std::move(records); }
+  void setSortedArrays(std::vector<SortedArray> arrays) { sorted = std::move(arrays); }
   /// RecordRequest::onDraft of the program's own run; before it is made.
   void setOnDraft(std::function<void(const std::string &folder)> then) {
     onDraft = std::move(then);
@@ -59,6 +62,7 @@ public:
   llvm::Expected<WholeRun> originalHost(unsigned number) override;
   Tolerance tolerance(const TestCase &test, unsigned output) override;
   void lessen(const TestCase &test) override;
+  std::vector<std::string> reliedOn() override;
 
   /// What the original printed when it was recorded; empty before that.
   llvm::StringRef originalOutput() const { return printed.out; }
@@ -93,7 +97,15 @@ private:
   llvm::Error writeHostResults(const Recording &recording) const;
   /// Whether a case from recorded values has other ones than \p recording, the program's own run.
   llvm::Expected<bool> changesWords(const CaseRecipe &recipe, const std::string &recording);
+  /// What stays true of varied uploads of \p recording, the program's own run. Found out once.
+  llvm::Expected<const std::vector<InputFacts> &> heldFacts(const std::string &recording);
   llvm::Expected<std::string> varied(const CaseRecipe &recipe);
+  /// Of the case of other results.
+  struct OtherResults {
+    std::string results;   ///< the folder of what hosts are fed
+    std::string recording; ///< of the original's; its own run where they make no difference
+  };
+  llvm::Expected<const OtherResults &> otherResults(const CaseRecipe &recipe);
   /// Whether there is room for the cases that are made from the recording \p folder; says how much
   /// they need, if it is much. Asked once.
   llvm::Error checkSpaceOnce(const std::string &folder);
@@ -108,6 +120,7 @@ private:
   std::string machine = "cpu";
   KernelTypes kernelTypes;
   KernelRecords kernelRecords;
+  std::vector<SortedArray> sorted; ///< by the original's host
   std::function<void(const std::string &folder)> onDraft;
   CodeEmitter emitter;
   ProgramArtefacts first;
@@ -125,6 +138,8 @@ private:
   std::map<Digest, Digest> hosts;           ///< text to host text
   OnceMap<std::string, std::string> done;
   OnceMap<unsigned, bool> hasSpace;
+  OnceMap<unsigned, OtherResults> otherwise;
+  OnceMap<unsigned, std::vector<InputFacts>> facts;
   WholeRun printed;                           ///< by the recorded run, written while that is made
   std::map<std::string, WholeRun> fedPrinted; ///< by hosts that were fed to their end, by key
 };

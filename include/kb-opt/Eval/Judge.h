@@ -74,6 +74,9 @@ struct TestCase {
   /// The recorded case where the host sees another device and other addresses. Made by the judge,
   /// for candidates whose host side is not the original's; the original's part is its recorded run.
   bool isElsewhere = false;
+  /// The recorded case where the host reads other floating-point results than the device computed,
+  /// before it hands over what it made from them.
+  bool feedsOtherResults = false;
   bool needsConsent() const { return breaks || asksMore; }
   /// Its sums are exact in every order: how many roundings the original counts allows for nothing.
   bool hasExactSums = false;
@@ -143,6 +146,8 @@ public:
   virtual std::optional<TestCase> reseeded(const TestCase &test) = 0;
   /// What the workload says about an output; the default is a Tolerance{}.
   virtual Tolerance tolerance(const TestCase &test, unsigned output);
+  /// What both programs may rely on because all inputs keep it, one sentence each.
+  virtual std::vector<std::string> reliedOn() { return {}; }
 };
 
 /// Search spends seconds on a candidate and skips what only a winner needs;

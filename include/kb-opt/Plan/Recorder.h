@@ -9,7 +9,7 @@
 #define KBOPT_PLAN_RECORDER_H
 
 #include "kb-opt/Support/Process.h"
-#include "kbrt/Plan.h"
+#include "kbrt/PointeeTypes.h"
 #include <functional>
 #include <map>
 
@@ -26,8 +26,7 @@ struct RecordLimits {
   uint64_t launches = 0;
 };
 
-/// What the parameters of kernels point to, by mangled name.
-using KernelTypes = std::map<std::string, std::vector<kbrt::ElementType>>;
+using kbrt::KernelTypes;
 
 struct RecordRequest {
   std::string name;       ///< in messages; empty: the executable's file name
@@ -37,7 +36,7 @@ struct RecordRequest {
   std::string image;
   unsigned deviceIndex = 0;         ///< of the GPU
   std::string rounding = "nearest"; ///< of kernels on the CPU device: or "up", "down"
-  /// For kernels whose names do not tell all types. A CPU image knows them by itself.
+  /// Of kernels and variables whose names do not tell all types.
   KernelTypes kernelTypes;
   std::vector<std::string> arguments;
   std::string standardInput;

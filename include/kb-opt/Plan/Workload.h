@@ -10,6 +10,7 @@
 #define KBOPT_PLAN_WORKLOAD_H
 
 #include "kb-opt/Plan/Expression.h"
+#include "kb-opt/Plan/InputFacts.h"
 #include "kbrt/Plan.h"
 #include <optional>
 
@@ -94,6 +95,7 @@ struct Workload {
   std::vector<std::string> grid, block; ///< kernel: 1 to 3 expressions each
   std::string sharedBytes = "0";        ///< kernel: an expression
   std::optional<DeclaredTolerance> tolerance;
+  std::vector<InputFacts> uploadFacts; ///< what varied inputs keep
 
   /// `entry` without its template arguments.
   llvm::StringRef entryName() const;

@@ -90,6 +90,10 @@ static bool isAsked(const GateContext &context, const TestCase &test) {
                                  (test.breaks && context.promise.assumes.count(*test.breaks)));
 }
 
+/// Whether \p test is left out where the cases before it took long. What a host makes of results
+/// shows in one case only.
+static bool mayBeLeftOut(const TestCase &test) { return test.asksMore && !test.feedsOtherResults; }
+
 /// Makes the plans and the checked runs of `breakAssumptions` beside each other, where there are
 /// threads; what asks more until \p mayAsk says no. What goes wrong is said where they are asked
 /// for.
@@ -100,7 +104,7 @@ static void checkAhead(GateContext &context, ArrayRef<TestCase> tests,
     return;
   parallelFor(judge.options.threads, tests.size(), [&](size_t i) {
     const TestCase &test = tests[i];
-    if (!isAsked(context, test) || (test.asksMore && !mayAsk()))
+    if (!isAsked(context, test) || (mayBeLeftOut(test) && !mayAsk()))
       return;
     Expected<bool> allowed = consents(judge, test);
     if (!allowed || !*allowed)
@@ -130,7 +134,7 @@ static Expected<GateRecord> breakAssumptions(GateContext &context) {
   auto mayAsk = [&] { return judge.clock.monotonicSeconds() - start <= most; };
   checkAhead(context, tests, mayAsk);
   for (const TestCase &test : tests) {
-    if (test.asksMore && !mayAsk()) {
+    if (mayBeLeftOut(test) && !mayAsk()) {
       record.details.push_back("not held to " + test.name + ": the cases before it took long");
       continue;
     }
@@ -170,6 +174,7 @@ static Expected<GateRecord> breakAssumptions(GateContext &context) {
     if (!compared || compared->stops())
       return compared;
     ++record.cases;
+    context.isHeldToOtherResults |= test.feedsOtherResults;
     if (test.asksMore)
       record.details.push_back("held to " + test.name + " as well");
   }
@@ -244,8 +249,18 @@ Expected<GateRecord> runBreadth(GateContext &context) {
         GateId::G7, FailureClass::Constraints,
         "the candidate's host uploads a table that the original does not, and no other input tells "
         "that it holds no results");
+  // In a search this is left to the final check, as all cases that ask more are.
+  if (context.hasRoundedUpload && !context.isHeldToOtherResults &&
+      context.effort != JudgeEffort::Search)
+    return GateRecord::undecided(
+        GateId::G7,
+        "the candidate's host uploads numbers that are the original's but for roundings, and "
+        "whether it makes the same of other results is not known: the original's own host does "
+        "not go its way with others, or takes too long");
   if (!context.omittedCases.empty())
     record->details.push_back(context.omittedCases);
+  for (const std::string &fact : context.judge.cases.reliedOn())
+    record->details.push_back("relied on: " + fact);
   record->details.insert(record->details.end(), broken->details.begin(), broken->details.end());
   if (record->cases == 0) {
     GateRecord none = GateRecord::notRun(GateId::G7, "there is only the recorded case");

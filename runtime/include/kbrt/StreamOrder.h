@@ -40,6 +40,11 @@ public:
 
   Moment enqueue(uint32_t stream);
   void record(uint32_t event, uint32_t stream) { events[event] = clockOf(stream); }
+  /// What \p event covered when it was recorded last; empty if it never was.
+  StreamClock covered(uint32_t event) const {
+    auto found = events.find(event);
+    return found == events.end() ? StreamClock() : found->second;
+  }
   /// \p stream waits for what \p event covered when it was recorded last.
   void wait(uint32_t event, uint32_t stream);
 

@@ -2,6 +2,7 @@
 #include "HelperKernels.h"
 #include "SlabLayout.h"
 #include "kbrt/CudaPlan.h"
+#include "kbrt/PointeeTypes.h"
 #include "kbrt/Sha256.h"
 #include <cstring>
 #include <gtest/gtest.h>
@@ -168,6 +169,22 @@ TEST(KernelTypes, TellPointersToConst) {
   EXPECT_EQ(constPointerParameters("_Z5saxpyifPKfPf"),
             (std::vector<bool>{false, false, true, false}));
   EXPECT_EQ(constPointerParameters("saxpy"), std::nullopt);
+}
+
+TEST(KernelTypes, ArraysHaveTheTypeOfTheirElements) {
+  // void f(float const (*a)[8][32], double (*b)[4], float (**c)[4], void (*d)(int), float *e[4])
+  const char *kernel = "_Z1fPA8_A32_KfPA4_dPPA4_fPFviEPPf";
+  EXPECT_EQ(pointerParameterTypes(kernel),
+            (std::vector<ElementType>{ElementType::F32, ElementType::F64, ElementType::Unknown,
+                                      ElementType::Unknown, ElementType::Unknown}));
+  EXPECT_EQ(constPointerParameters(kernel), (std::vector<bool>{true, false, false, false, false}));
+}
+
+TEST(KernelTypes, AreTheSameAfterTheyWereText) {
+  const KernelTypes types = {
+      {"plain", {{{0, {ElementType::F32}}}, {}}},
+      {"inStruct", {{}, {{0, {ElementType::I32}}, {8, {ElementType::Unknown, ElementType::F64}}}}}};
+  EXPECT_EQ(kernelTypesFromText(kernelTypesText(types)), types);
 }
 
 } // namespace

@@ -87,7 +87,7 @@ TEST_F(RecorderOnGpu, WritesWhatTheCpuDeviceWrites) {
 
 TEST_F(RecorderOnGpu, TypesOfKernelsWithCLinkageAreTold) {
   EXPECT_EQ(record("symbols", cubin).plan.buffers.at(0).element, ElementType::Unknown);
-  request.kernelTypes["lookUp"] = {ElementType::I32, ElementType::Unknown};
+  request.kernelTypes["lookUp"] = {{{0, {ElementType::I32}}}, {}};
   EXPECT_EQ(record("symbols", cubin).plan.buffers.at(0).element, ElementType::I32);
 }
 

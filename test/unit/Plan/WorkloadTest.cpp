@@ -114,9 +114,10 @@ TEST(Workload, ReadsAProgram) {
 }
 
 TEST(Workload, ErrorsNameLineAndColumn) {
-  EXPECT_EQ(errorOf("entry: f\nsizes: {n: 4}\nshapes: 3\n"),
-            "w.yaml:3:1: a workload has no field 'shapes' (fields: program, entry, kernel, sizes, "
-            "parameters, grid, block, shared, oracle, tolerance, test-sizes, unseen-sizes)");
+  EXPECT_EQ(
+      errorOf("entry: f\nsizes: {n: 4}\nshapes: 3\n"),
+      "w.yaml:3:1: a workload has no field 'shapes' (fields: program, entry, kernel, sizes, "
+      "parameters, grid, block, shared, oracle, tolerance, test-sizes, unseen-sizes, uploads)");
   EXPECT_EQ(errorOf("entry: f\nsizes: {n: -4}\n"),
             "w.yaml:2:12: size 'n' must be a whole number of at least 0");
   EXPECT_EQ(errorOf("entry: f\nsizes: {n: 4}\nparameters:\n  - name: a\n    type: f32\n"
@@ -295,6 +296,24 @@ TEST(WorkloadSkeleton, IsItselfAWorkloadThatFits) {
   EXPECT_EQ(contradictionOf(parsed(workloadSkeleton(signature)), signature), "");
   Signature empty{"f", false, "void", {}, ""};
   EXPECT_EQ(contradictionOf(parsed(workloadSkeleton(empty)), empty), "");
+}
+
+TEST(Workload, SaysWhatUploadsKeep) {
+  auto workload = parseWorkload("program: true\nuploads:\n"
+                                "  - {number: 1, values: [sorted, nonzero]}\n"
+                                "  - {number: 0, range: [-1, 2.5]}\n",
+                                "w.yaml");
+  ASSERT_TRUE(bool(workload)) << llvm::toString(workload.takeError());
+  ASSERT_EQ(workload->uploadFacts.size(), 2u);
+  EXPECT_EQ(describe(workload->uploadFacts[0]),
+            "upload 1 stays sorted and nonzero: the workload says so");
+  EXPECT_EQ(workload->uploadFacts[1].range, std::pair(-1.0, 2.5));
+  for (const char *wrong : {"[{number: 1, values: [big]}]", "[{number: 1}]", "[{values: [sorted]}]",
+                            "[{number: 0, range: [2, 1]}]"}) {
+    auto refused = parseWorkload(std::string("program: true\nuploads: ") + wrong + "\n", "w.yaml");
+    EXPECT_FALSE(bool(refused)) << wrong;
+    llvm::consumeError(refused.takeError());
+  }
 }
 
 } // namespace

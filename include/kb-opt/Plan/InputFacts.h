@@ -1,0 +1,44 @@
+//===- InputFacts.h - What stays true of varied inputs ----------*- C++ -*-===//
+//
+// Owns statements about the values that a program uploads, as that they are sorted: how they are
+// found in recorded values, and how other values are made to keep them.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_PLAN_INPUTFACTS_H
+#define KBOPT_PLAN_INPUTFACTS_H
+
+#include "kbrt/Plan.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include <optional>
+
+namespace kbopt {
+
+/// What holds of the elements of one upload. Only uploads of integers, float32 and float64 are held
+/// to it.
+struct InputFacts {
+  unsigned upload = 0; ///< its number in the order of the program's uploads, from 0
+  bool isSorted = false, isDescending = false, isDistinct = false, isNonzero = false;
+  std::optional<std::pair<double, double>> range; ///< both ends are values
+  std::string reason;                             ///< who says so: "the workload says so"
+};
+
+/// As "upload 2 stays sorted and distinct: the workload says so".
+std::string describe(const InputFacts &facts);
+
+/// The uploads of \p plan that lie in order, as their values in \p data tell: they never fall, or
+/// never rise, and do not grow by equal steps, as numbers do that somebody counted up. Says nothing
+/// of why.
+std::vector<InputFacts> orderedUploads(const kbrt::Plan &plan, llvm::StringRef data);
+
+/// Whether \p bytes are as \p facts say.
+bool fulfils(llvm::ArrayRef<uint8_t> bytes, kbrt::ElementType element, const InputFacts &facts);
+
+/// Changes the elements of \p bytes so that they are as \p facts say. A range with fewer values
+/// than there are elements cannot hold distinct ones; it is left then.
+void holdTo(llvm::MutableArrayRef<uint8_t> bytes, kbrt::ElementType element,
+            const InputFacts &facts);
+
+} // namespace kbopt
+
+#endif // KBOPT_PLAN_INPUTFACTS_H

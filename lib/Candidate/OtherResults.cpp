@@ -1,0 +1,98 @@
+//===- OtherResults.cpp -----------------------------------------------------===//
+#include "OtherResults.h"
+#include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/Random.h"
+#include "kbrt/RecordKeeper.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Path.h"
+#include <cstring>
+
+using namespace kbopt;
+using namespace kbrt;
+
+static std::string joinPath(llvm::StringRef folder, llvm::StringRef name) {
+  llvm::SmallString<128> path(folder);
+  llvm::sys::path::append(path, name);
+  return path.str().str();
+}
+
+static llvm::Expected<Plan> planIn(const std::string &folder) {
+  std::string problem;
+  auto plan = readPlan(folder, problem);
+  if (!plan)
+    return llvm::make_error<StoreError>(problem);
+  return std::move(*plan);
+}
+
+/// Another order by Fisher and Yates, and other sizes.
+template <typename T>
+static void change(char *bytes, uint64_t count, ResultFactors factors, Random &random) {
+  std::vector<T> values(count);
+  std::memcpy(values.data(), bytes, count * sizeof(T));
+  for (uint64_t i = count; i > 1; --i)
+    std::swap(values[i - 1], values[random.below(i)]);
+  for (T &value : values)
+    value *= static_cast<T>(factors.least + (factors.most - factors.least) * random.uniform());
+  std::memcpy(bytes, values.data(), count * sizeof(T));
+}
+
+/// Whether \p step hands something over to the device that a host may have made from results.
+static bool handsOver(const Step &step) {
+  return std::holds_alternative<UploadStep>(step) || std::holds_alternative<LaunchStep>(step) ||
+         std::holds_alternative<FillStep>(step) || std::holds_alternative<MatmulStep>(step);
+}
+
+llvm::Expected<bool> kbopt::writeOtherResults(FileSystem &files, const std::string &recording,
+                                              ResultFactors factors, const std::string &folder) {
+  auto plan = planIn(recording);
+  if (!plan)
+    return plan.takeError();
+  auto last = llvm::find_if(llvm::reverse(plan->steps), handsOver).base();
+  std::vector<const ReadStep *> reads;
+  for (const Step &step : llvm::make_range(plan->steps.begin(), last))
+    if (const auto *read = std::get_if<ReadStep>(&step)) {
+      const ElementType type = plan->buffers[read->from.at.buffer].element;
+      if (type == ElementType::F32 || type == ElementType::F64)
+        reads.push_back(read);
+    }
+  if (reads.empty())
+    return false;
+  std::string problem;
+  auto results = readObservables(recording, problem);
+  if (!results)
+    return llvm::make_error<StoreError>(problem);
+  Random random(1);
+  for (const ReadStep *read : reads) {
+    const uint64_t bytes = read->from.bytes();
+    if (read->observable > results->size() || bytes > results->size() - read->observable)
+      continue;
+    char *at = results->data() + read->observable;
+    if (plan->buffers[read->from.at.buffer].element == ElementType::F32)
+      change<float>(at, bytes / sizeof(float), factors, random);
+    else
+      change<double>(at, bytes / sizeof(double), factors, random);
+  }
+  if (llvm::Error error = files.write(joinPath(folder, observablesFileName), *results))
+    return std::move(error);
+  if (!writePlan(*plan, folder, problem)) // a host that is fed sees the device in it
+    return llvm::make_error<StoreError>(problem);
+  return true;
+}
+
+llvm::Expected<bool> kbopt::isSameWork(const std::string &one, const std::string &other) {
+  std::string text[2], data[2];
+  for (auto [folder, number] : {std::pair(&one, 0), {&other, 1}}) {
+    auto plan = planIn(*folder);
+    if (!plan)
+      return plan.takeError();
+    plan->outcome = {}; // what it printed is no work
+    text[number] = planToJson(*plan);
+    if (const std::string path = joinPath(*folder, dataFileName); realFileSystem().exists(path)) {
+      auto read = realFileSystem().read(path);
+      if (!read)
+        return read.takeError();
+      data[number] = std::move(*read);
+    }
+  }
+  return text[0] == text[1] && data[0] == data[1];
+}
