@@ -17,8 +17,9 @@ std::optional<std::string> kbrt::readImage(const std::string &path, std::string 
 
 /// KBRECORD_TYPES is `kernelTypesText` of the kernels whose names do not tell all types.
 const KernelTypes &kbrt::toldTypes() {
-  static const KernelTypes told = kernelTypesFromText(recorderSetting("TYPES"));
-  return told;
+  // Never destroyed: a recording ends after the objects of this library have gone.
+  static const auto *told = new KernelTypes(kernelTypesFromText(recorderSetting("TYPES")));
+  return *told;
 }
 
 std::vector<PointeeTypes> Backend::parameterTypes(const std::string &kernel) {

@@ -106,8 +106,7 @@ static Expected<HostWork> hostWork(const std::string &folder) {
       }
       (isTable ? work.tables : work.uploads).push_back(bytes);
       if (!isTable && hasRead)
-        work.computed.emplace_back(bytes,
-                                   work.recorded.plan.buffers[upload->to.at.buffer].element);
+        work.computed.emplace_back(bytes, work.recorded.plan.buffers[upload->to.at.buffer].element);
     }
     hasRead |= std::holds_alternative<kbrt::ReadStep>(step);
     if (const auto *launch = std::get_if<kbrt::LaunchStep>(&step)) {

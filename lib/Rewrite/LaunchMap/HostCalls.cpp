@@ -122,7 +122,9 @@ HostEvaluator::Result HostEvaluator::allocate(const CallExpr *expr) {
   if (!pointer)
     return refuse(expr, "memory is allocated for a variable that is not known");
   const std::optional<uint64_t> bytes = natural(expr->getArg(1));
-  if (!bytes || (expr->getNumArgs() == 3 && !stream(expr->getArg(2))))
+  const bool isOnStream = expr->getNumArgs() == 3;
+  const std::optional<uint32_t> id = bytes && isOnStream ? stream(expr->getArg(2)) : std::nullopt;
+  if (!bytes || (isOnStream && !id))
     return std::nullopt;
   changesState = true;
   if (!*bytes) {
@@ -133,13 +135,15 @@ HostEvaluator::Result HostEvaluator::allocate(const CallExpr *expr) {
   if (!buffer)
     return refuse(expr, "there is no room for " + llvm::Twine(*bytes) + " bytes");
   *pointer = Address{state.memory.buffers[*buffer].address};
-  add(kbrt::AllocStep{*buffer});
+  add(kbrt::AllocStep{*buffer, id});
   return success(expr);
 }
 
 HostEvaluator::Result HostEvaluator::release(const CallExpr *expr) {
   const std::optional<uint64_t> pointer = address(expr->getArg(0));
-  if (!pointer || (expr->getNumArgs() == 2 && !stream(expr->getArg(1))))
+  const bool isOnStream = expr->getNumArgs() == 2;
+  const std::optional<uint32_t> id = pointer && isOnStream ? stream(expr->getArg(1)) : std::nullopt;
+  if (!pointer || (isOnStream && !id))
     return std::nullopt;
   if (!*pointer)
     return success(expr);
@@ -147,12 +151,11 @@ HostEvaluator::Result HostEvaluator::release(const CallExpr *expr) {
   if (!buffer)
     return refuse(expr, "what is freed is no allocation");
   // The host then sees what kernels have written to memory that it shares.
-  const bool waits = expr->getNumArgs() == 1;
-  if (waits && llvm::any_of(state.memory.buffers, [](const kbrt::Buffer &each) {
+  if (!isOnStream && llvm::any_of(state.memory.buffers, [](const kbrt::Buffer &each) {
         return each.kind == kbrt::BufferKind::Managed || each.kind == kbrt::BufferKind::Pinned;
       }))
     return refuse(expr, "freeing waits for kernels that share memory with the host");
-  add(kbrt::FreeStep{*buffer});
+  add(kbrt::FreeStep{*buffer, id});
   return success(expr);
 }
 
