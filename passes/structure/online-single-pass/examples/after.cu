@@ -7,6 +7,8 @@ __global__ void softmax(const float *x, float *y, int rows, int columns) {
   float largest = in[0], sum = 1.0f;
   for (int i = 1; i < columns; ++i) {
     float next = fmaxf(largest, in[i]);
+    if (next == -INFINITY) // masked so far: the difference below would be no number
+      continue;
     sum = sum * expf(largest - next) + expf(in[i] - next);
     largest = next;
   }
