@@ -106,13 +106,21 @@ static constexpr double finalChecks = 2, mostForFinal = 0.4;
 /// Of what the budget leaves, where the environment says what a proof takes.
 static constexpr double mostForProof = 0.5;
 
+void Explorer::tellIfNoProofFits(double taken) {
+  const std::optional<double> needed = environment.proofSeconds();
+  const double left = options.budgetSeconds - taken;
+  if (options.budgetSeconds > 0 && needed && *needed > left && observer && !toldNoProofFits) {
+    observer->proofDoesNotFit(*needed, std::max(0.0, left));
+    toldNoProofFits = true;
+  }
+}
+
 void Explorer::keepForProof(double taken) {
   const double left = options.budgetSeconds - taken;
   const std::optional<double> needed = environment.proofSeconds();
   finalSeconds = std::max(0.0, needed ? std::min(*needed, mostForProof * left)
                                       : std::min(finalChecks * taken, mostForFinal * left));
-  if (options.budgetSeconds > 0 && needed && *needed > left && observer)
-    observer->proofDoesNotFit(*needed, std::max(0.0, left));
+  tellIfNoProofFits(taken);
   // What is kept for the final check is not spent by a candidate in the middle of its gates. A
   // screened one takes no longer than it is worth, and proofs run beside it.
   giveUpAt(options.budgetSeconds - (environment.screens() ? 0 : finalSeconds));
@@ -121,6 +129,7 @@ void Explorer::keepForProof(double taken) {
 llvm::Expected<bool> Explorer::start() {
   startSeconds = clock.monotonicSeconds();
   rootId = environment.root();
+  tellIfNoProofFits(0); // the original may take all of the time
   const bool isScreened = environment.screens();
   llvm::Expected<NodeJudgement> judgement =
       isScreened ? environment.screen(rootId) : environment.judge(rootId);

@@ -198,6 +198,8 @@ private:
   bool stopped() const { return options.stop && options.stop(); }
   /// Decides what of the budget is kept for a proof, \p taken seconds after the start.
   void keepForProof(double taken);
+  /// Says once that what is left after \p taken seconds is less than a proof takes.
+  void tellIfNoProofFits(double taken);
   /// Lets work end \p seconds after the start of the search.
   void giveUpAt(double seconds);
   /// Of the whole budget, what is kept for a proof included.
@@ -234,6 +236,7 @@ private:
 
   double startSeconds = 0;
   double finalSeconds = 0; ///< of the budget, kept for the final check
+  bool toldNoProofFits = false;
   NodeId rootId, originId;
   std::map<NodeId, ExplorerNode> nodes;
   std::map<Digest, NodeId> byCode;

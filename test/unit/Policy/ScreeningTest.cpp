@@ -26,6 +26,7 @@ struct Watcher : SearchObserver {
   std::vector<std::string> proofs;
   size_t attempts = 0, attemptsAtFirstProof = 0;
   double needed = 0, left = -1;
+  unsigned told = 0; ///< that no proof fits
   void attempted(const Attempt &) override { ++attempts; }
   void proven(double, llvm::ArrayRef<Step> pipeline) override {
     if (proofs.empty())
@@ -35,6 +36,7 @@ struct Watcher : SearchObserver {
   void proofDoesNotFit(double seconds, double rest) override {
     needed = seconds;
     left = rest;
+    ++told;
   }
 };
 
@@ -205,7 +207,7 @@ TEST(Screening, AProvenProgramIsWorthMoreThanAFasterOneThatIsNot) {
   EXPECT_LT(result.unprovenUs, result.bestUs);
 }
 
-TEST(Screening, ABudgetThatIsShorterThanAProofIsTold) {
+TEST(Screening, ABudgetThatIsShorterThanAProofIsToldAtTheStart) {
   ScreenedWorld world;
   FakeClock clock;
   world.clock = &clock;
@@ -215,7 +217,21 @@ TEST(Screening, ABudgetThatIsShorterThanAProofIsTold) {
   options.budgetSeconds = 20;
   (void)run(world, options, clock, &watcher);
   EXPECT_EQ(watcher.needed, 40);
-  EXPECT_EQ(watcher.left, 19);
+  EXPECT_EQ(watcher.left, 20) << "the original has taken nothing yet";
+  EXPECT_EQ(watcher.told, 1u);
+}
+
+TEST(Screening, ABudgetThatTheOriginalMakesTooShortIsTold) {
+  ScreenedWorld world;
+  FakeClock clock;
+  world.clock = &clock;
+  world.proof = 20;
+  Watcher watcher;
+  SearchOptions options;
+  options.budgetSeconds = 20.5;
+  (void)run(world, options, clock, &watcher);
+  EXPECT_EQ(watcher.left, 19.5);
+  EXPECT_EQ(watcher.told, 1u);
 }
 
 TEST(Screening, HalfOfWhatIsLeftIsKeptForAProof) {
