@@ -1,6 +1,7 @@
 //===- CaseData.cpp -------------------------------------------------------===//
 #include "CaseData.h"
 #include "kb-opt/Plan/HostValues.h"
+#include "kb-opt/Plan/RecordedPlan.h"
 #include "kb-opt/Support/Error.h"
 #include "llvm/Support/FileOutputBuffer.h"
 #include "llvm/Support/FileSystem.h"
@@ -41,17 +42,6 @@ static bool uploadsAlike(const kbrt::Plan &a, const kbrt::Plan &b) {
   return places(a) == places(b);
 }
 
-/// The data of the recording in \p folder, mapped; null if nothing is uploaded.
-static llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> mapData(llvm::StringRef folder) {
-  const std::string path = joinPath(folder, kbrt::dataFileName);
-  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  if (file)
-    return std::move(*file);
-  if (file.getError() == std::errc::no_such_file_or_directory)
-    return nullptr;
-  return llvm::make_error<StoreError>("cannot read '" + path + "': " + file.getError().message());
-}
-
 /// The names of those arrays whose numbers are of \p element, for a sentence; empty if none are.
 static std::string namesOf(llvm::ArrayRef<SortedArray> arrays, kbrt::ElementType element) {
   std::string names;
@@ -66,23 +56,20 @@ static std::string namesOf(llvm::ArrayRef<SortedArray> arrays, kbrt::ElementType
 llvm::Expected<std::vector<InputFacts>> kbopt::inputFacts(const std::string &recording,
                                                           llvm::ArrayRef<SortedArray> sorted,
                                                           llvm::ArrayRef<InputFacts> stated) {
-  std::string problem;
-  auto plan = kbrt::readPlan(recording, problem);
-  if (!plan)
-    return llvm::make_error<StoreError>(problem);
-  auto mapped = mapData(recording);
-  if (!mapped)
-    return mapped.takeError();
-  const llvm::StringRef data = *mapped ? (*mapped)->getBuffer() : "";
+  auto recorded = readRecordedPlan(recording);
+  if (!recorded)
+    return recorded.takeError();
+  const kbrt::Plan &plan = recorded->plan;
+  const llvm::StringRef data = recorded->data();
   std::vector<InputFacts> all(stated.begin(), stated.end());
   std::vector<const kbrt::UploadStep *> uploads;
-  for (const kbrt::Step &step : plan->steps)
+  for (const kbrt::Step &step : plan.steps)
     if (const auto *upload = std::get_if<kbrt::UploadStep>(&step))
       uploads.push_back(upload);
   if (!sorted.empty())
-    for (InputFacts &facts : orderedUploads(*plan, data))
+    for (InputFacts &facts : orderedUploads(plan, data))
       if (std::string names =
-              namesOf(sorted, plan->buffers[uploads[facts.upload]->to.at.buffer].element);
+              namesOf(sorted, plan.buffers[uploads[facts.upload]->to.at.buffer].element);
           !names.empty()) {
         facts.reason = "the original's host sorts " + names + ", and uploads it so";
         all.push_back(std::move(facts));
@@ -97,7 +84,7 @@ llvm::Expected<std::vector<InputFacts>> kbopt::inputFacts(const std::string &rec
     const kbrt::UploadStep &upload = *uploads[facts.upload];
     const llvm::StringRef bytes = data.substr(upload.data, upload.to.bytes());
     if (!fulfils({reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()},
-                 plan->buffers[upload.to.at.buffer].element, facts))
+                 plan.buffers[upload.to.at.buffer].element, facts))
       return llvm::make_error<UsageError>(
           "the program does not keep what the workload states: " + describe(facts),
           "only integers, float32 and float64 are held to statements");
@@ -115,31 +102,25 @@ static bool sharesData(llvm::StringRef from, llvm::StringRef folder) {
 llvm::Error kbopt::writeVariedLike(FileSystem &files, const std::string &recording,
                                    const std::string &base, const std::string &varied,
                                    const std::string &folder) {
+  auto original = readRecordedPlan(base), other = readRecordedPlan(varied),
+       own = readRecordedPlan(recording);
+  if (!original || !other || !own)
+    return llvm::joinErrors(llvm::joinErrors(original.takeError(), other.takeError()),
+                            own.takeError());
+  kbrt::Plan &plan = own->plan;
+  const llvm::StringRef before = original->data(), after = other->data();
   std::string problem;
-  auto original = kbrt::readPlan(base, problem), plan = kbrt::readPlan(recording, problem);
-  if (!original || !plan)
-    return llvm::make_error<StoreError>(problem);
-  std::unique_ptr<llvm::MemoryBuffer> buffers[3];
-  llvm::StringRef data[3];
-  const std::string *folders[] = {&base, &varied, &recording};
-  for (size_t i = 0; i < std::size(folders); ++i) {
-    auto mapped = mapData(*folders[i]);
-    if (!mapped)
-      return mapped.takeError();
-    buffers[i] = std::move(*mapped);
-    data[i] = buffers[i] ? buffers[i]->getBuffer() : "";
-  }
-  varyArgumentsLike(*original, data[0], data[1], *plan);
+  varyArgumentsLike(original->plan, before, after, plan);
   // Where a candidate uploads what the original does, its varied data are the original's.
-  if (uploadsAlike(*original, *plan) && data[0] == data[2] && sharesData(varied, folder)) {
-    if (!kbrt::writePlan(*plan, folder, problem))
+  if (uploadsAlike(original->plan, plan) && before == own->data() && sharesData(varied, folder)) {
+    if (!kbrt::writePlan(plan, folder, problem))
       return llvm::make_error<StoreError>(problem);
     return llvm::Error::success();
   }
-  auto changed = varyLike(*original, data[0], data[1], *plan, data[2]);
+  auto changed = varyLike(original->plan, before, after, plan, own->data());
   if (!changed)
     return changed.takeError();
-  if (!kbrt::writePlan(*plan, folder, problem))
+  if (!kbrt::writePlan(plan, folder, problem))
     return llvm::make_error<StoreError>(problem);
   return files.write(joinPath(folder, kbrt::dataFileName), *changed);
 }
@@ -166,15 +147,13 @@ static void holdUploadsTo(llvm::ArrayRef<InputFacts> facts, const kbrt::Plan &pl
 llvm::Error kbopt::writeVaried(const std::string &recording, const CaseRecipe &recipe,
                                unsigned lessenings, const KernelRecords &records,
                                llvm::ArrayRef<InputFacts> facts, const std::string &folder) {
+  auto recorded = readRecordedPlan(recording);
+  if (!recorded)
+    return recorded.takeError();
+  const kbrt::Plan &plan = recorded->plan;
+  const llvm::StringRef data = recorded->data();
   std::string problem;
-  auto plan = kbrt::readPlan(recording, problem);
-  if (!plan)
-    return llvm::make_error<StoreError>(problem);
-  auto mapped = mapData(recording);
-  if (!mapped)
-    return mapped.takeError();
-  const llvm::StringRef data = *mapped ? (*mapped)->getBuffer() : "";
-  if (!kbrt::writePlan(*plan, folder, problem))
+  if (!kbrt::writePlan(plan, folder, problem))
     return llvm::make_error<StoreError>(problem);
   // The values are made where they stay: a program may upload gigabytes.
   const std::string path = joinPath(folder, kbrt::dataFileName);
@@ -182,15 +161,14 @@ llvm::Error kbopt::writeVaried(const std::string &recording, const CaseRecipe &r
   if (!out)
     return cannotWrite(path, out.takeError());
   const llvm::MutableArrayRef<uint8_t> bytes((*out)->getBufferStart(), data.size());
-  auto uploads =
-      keepsRecorded(*recipe.distribution)
-          ? varyRecorded(*plan, data, bytes, recipe.seed, *recipe.distribution, recipe.upload,
-                         recordSizes(*plan, records))
-          : varyInputs(*plan, data, bytes, recipe.seed, *recipe.distribution, lessenings);
+  auto uploads = keepsRecorded(*recipe.distribution)
+                     ? varyRecorded(plan, data, bytes, recipe.seed, *recipe.distribution,
+                                    recipe.upload, recordSizes(plan, records))
+                     : varyInputs(plan, data, bytes, recipe.seed, *recipe.distribution, lessenings);
   if (!uploads)
     return uploads.takeError();
-  holdUploadsTo(facts, *plan, bytes);
-  if (!uploads->uploadsVaried && *mapped && sharesData(recording, folder))
+  holdUploadsTo(facts, plan, bytes);
+  if (!uploads->uploadsVaried && recorded->file && sharesData(recording, folder))
     return llvm::Error::success();
   if (llvm::Error error = (*out)->commit())
     return cannotWrite(path, std::move(error));

@@ -1,5 +1,6 @@
 //===- OtherResults.cpp -----------------------------------------------------===//
 #include "OtherResults.h"
+#include "kb-opt/Plan/RecordedPlan.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/Random.h"
 #include "kbrt/RecordKeeper.h"
@@ -14,14 +15,6 @@ static std::string joinPath(llvm::StringRef folder, llvm::StringRef name) {
   llvm::SmallString<128> path(folder);
   llvm::sys::path::append(path, name);
   return path.str().str();
-}
-
-static llvm::Expected<Plan> planIn(const std::string &folder) {
-  std::string problem;
-  auto plan = readPlan(folder, problem);
-  if (!plan)
-    return llvm::make_error<StoreError>(problem);
-  return std::move(*plan);
 }
 
 /// Another order by Fisher and Yates, and other sizes.
@@ -44,14 +37,15 @@ static bool handsOver(const Step &step) {
 
 llvm::Expected<bool> kbopt::writeOtherResults(FileSystem &files, const std::string &recording,
                                               ResultFactors factors, const std::string &folder) {
-  auto plan = planIn(recording);
-  if (!plan)
-    return plan.takeError();
-  auto last = llvm::find_if(llvm::reverse(plan->steps), handsOver).base();
+  auto recorded = readRecordedPlan(recording);
+  if (!recorded)
+    return recorded.takeError();
+  const Plan &plan = recorded->plan;
+  auto last = llvm::find_if(llvm::reverse(plan.steps), handsOver).base();
   std::vector<const ReadStep *> reads;
-  for (const Step &step : llvm::make_range(plan->steps.begin(), last))
+  for (const Step &step : llvm::make_range(plan.steps.begin(), last))
     if (const auto *read = std::get_if<ReadStep>(&step)) {
-      const ElementType type = plan->buffers[read->from.at.buffer].element;
+      const ElementType type = plan.buffers[read->from.at.buffer].element;
       if (type == ElementType::F32 || type == ElementType::F64)
         reads.push_back(read);
     }
@@ -67,32 +61,14 @@ llvm::Expected<bool> kbopt::writeOtherResults(FileSystem &files, const std::stri
     if (read->observable > results->size() || bytes > results->size() - read->observable)
       continue;
     char *at = results->data() + read->observable;
-    if (plan->buffers[read->from.at.buffer].element == ElementType::F32)
+    if (plan.buffers[read->from.at.buffer].element == ElementType::F32)
       change<float>(at, bytes / sizeof(float), factors, random);
     else
       change<double>(at, bytes / sizeof(double), factors, random);
   }
   if (llvm::Error error = files.write(joinPath(folder, observablesFileName), *results))
     return std::move(error);
-  if (!writePlan(*plan, folder, problem)) // a host that is fed sees the device in it
+  if (!writePlan(plan, folder, problem)) // a host that is fed sees the device in it
     return llvm::make_error<StoreError>(problem);
   return true;
-}
-
-llvm::Expected<bool> kbopt::isSameWork(const std::string &one, const std::string &other) {
-  std::string text[2], data[2];
-  for (auto [folder, number] : {std::pair(&one, 0), {&other, 1}}) {
-    auto plan = planIn(*folder);
-    if (!plan)
-      return plan.takeError();
-    plan->outcome = {}; // what it printed is no work
-    text[number] = planToJson(*plan);
-    if (const std::string path = joinPath(*folder, dataFileName); realFileSystem().exists(path)) {
-      auto read = realFileSystem().read(path);
-      if (!read)
-        return read.takeError();
-      data[number] = std::move(*read);
-    }
-  }
-  return text[0] == text[1] && data[0] == data[1];
 }

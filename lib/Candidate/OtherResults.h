@@ -26,9 +26,6 @@ inline constexpr ResultFactors allResultFactors[] = {{0.5, 2}, {1.004, 1.012}};
 llvm::Expected<bool> writeOtherResults(FileSystem &files, const std::string &recording,
                                        ResultFactors factors, const std::string &folder);
 
-/// Whether the hosts of two recordings handed over the same work.
-llvm::Expected<bool> isSameWork(const std::string &one, const std::string &other);
-
 } // namespace kbopt
 
 #endif // KBOPT_LIB_CANDIDATE_OTHERRESULTS_H

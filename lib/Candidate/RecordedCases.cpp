@@ -4,6 +4,7 @@
 #include "OtherResults.h"
 #include "kb-opt/Candidate/CaseSpace.h"
 #include "kb-opt/Plan/KeptRecording.h"
+#include "kb-opt/Plan/RecordedPlan.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FreeSpace.h"
 #include "kb-opt/Support/Parallel.h"

@@ -27,22 +27,6 @@ Expected<std::string> CaseSource::candidateElsewhere(const ProgramArtefacts &pro
 }
 Tolerance CaseSource::tolerance(const TestCase &test, unsigned output) { return {}; }
 
-Expected<RecordedPlan> readRecordedPlan(StringRef folder) {
-  std::string error;
-  std::optional<kbrt::Plan> plan = kbrt::readPlan(folder.str(), error);
-  if (!plan)
-    return make_error<StoreError>(error);
-  RecordedPlan recorded{std::move(*plan), nullptr};
-  std::string path = (folder + "/" + kbrt::dataFileName).str();
-  if (!realFileSystem().exists(path))
-    return recorded;
-  auto file = MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  if (!file)
-    return make_error<StoreError>("cannot read '" + path + "': " + file.getError().message());
-  recorded.file = std::move(*file);
-  return recorded;
-}
-
 Digest launchDigest(const kbrt::Plan &plan) {
   DigestBuilder builder;
   for (const kbrt::Step &step : plan.steps)

@@ -12,10 +12,10 @@
 #include "kb-opt/Eval/Judge.h"
 #include "kb-opt/Eval/PtxCensus.h"
 #include "kb-opt/Plan/OutputSpecs.h"
+#include "kb-opt/Plan/RecordedPlan.h"
 #include "kb-opt/Support/FileDigests.h"
 #include "kb-opt/Support/FileSystem.h"
 #include "kb-opt/Support/OnceMap.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include <atomic>
 #include <cmath>
 #include <future>
@@ -475,15 +475,6 @@ llvm::Expected<GateRecord> compareOnCases(GateContext &context, llvm::ArrayRef<T
 /// Outputs \p a and \p b are the same bits (NaNs count as one value).
 std::optional<std::string> firstDifference(const std::vector<OutputSpec> &specs, const RunResult &a,
                                            const RunResult &b);
-
-/// plan.json and data.bin of a recording; a plan without uploads has no data. The data is
-/// mapped, not read: it may be larger than one likes to hold.
-struct RecordedPlan {
-  kbrt::Plan plan;
-  std::shared_ptr<llvm::MemoryBuffer> file;
-  llvm::StringRef data() const { return file ? file->getBuffer() : llvm::StringRef(); }
-};
-llvm::Expected<RecordedPlan> readRecordedPlan(llvm::StringRef folder);
 
 /// Digest of what \p plan executes: kernels, shapes and the kinds of the other steps.
 Digest launchDigest(const kbrt::Plan &plan);

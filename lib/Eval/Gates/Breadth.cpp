@@ -1,7 +1,6 @@
 //===- Breadth.cpp - Gates G7 and G15: other inputs, pointers, shapes -----===//
 #include "../JudgeImpl.h"
 #include "kb-opt/Support/Error.h"
-#include "kb-opt/Support/FileSystem.h"
 #include "kb-opt/Support/Parallel.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -181,23 +180,6 @@ static Expected<GateRecord> breakAssumptions(GateContext &context) {
   return record;
 }
 
-/// Whether both recordings have the same steps and data.
-static Expected<bool> isSamePlan(const std::string &one, const std::string &other) {
-  if (one == other)
-    return true;
-  std::string texts[2];
-  for (auto [text, folder] : {std::pair(&texts[0], &one), {&texts[1], &other}}) {
-    Expected<std::string> read = realFileSystem().read(*folder + "/" + kbrt::planFileName);
-    if (!read)
-      return read.takeError();
-    *text = std::move(*read);
-  }
-  Expected<RecordedPlan> first = readRecordedPlan(one), second = readRecordedPlan(other);
-  if (!first || !second)
-    return joinErrors(first.takeError(), second.takeError());
-  return texts[0] == texts[1] && first->data() == second->data();
-}
-
 /// A host that takes another way on another device, or where its buffers lie elsewhere, is held to
 /// the same results there.
 static Expected<GateRecord> goElsewhere(GateContext &context) {
@@ -214,7 +196,7 @@ static Expected<GateRecord> goElsewhere(GateContext &context) {
   Expected<std::string> there = judge.plan(context.candidate, test);
   if (!there)
     return blameProgram(there.takeError(), GateId::G7, FailureClass::Runtime);
-  Expected<bool> isSame = isSamePlan(*usual, *there);
+  Expected<bool> isSame = isSameWork(*usual, *there);
   if (!isSame)
     return isSame.takeError();
   if (!*isSame) {
