@@ -144,9 +144,25 @@ static void holdUploadsTo(llvm::ArrayRef<InputFacts> facts, const kbrt::Plan &pl
     }
 }
 
+/// Other values for what \p plan uploads of \p data, into \p bytes.
+static llvm::Expected<VariedUploads> varyAs(const CaseRecipe &recipe, unsigned lessenings,
+                                            const KernelRecords &records,
+                                            const ProgramConstants &constants,
+                                            const kbrt::Plan &plan, llvm::StringRef data,
+                                            llvm::MutableArrayRef<uint8_t> bytes) {
+  const InputDistribution distribution = *recipe.distribution;
+  if (isAtBoundaries(distribution))
+    return varyAtBoundaries(plan, data, bytes, recipe.seed, distribution, recipe.upload, constants);
+  if (keepsRecorded(distribution))
+    return varyRecorded(plan, data, bytes, recipe.seed, distribution, recipe.upload,
+                        recordSizes(plan, records));
+  return varyInputs(plan, data, bytes, recipe.seed, distribution, lessenings);
+}
+
 llvm::Error kbopt::writeVaried(const std::string &recording, const CaseRecipe &recipe,
                                unsigned lessenings, const KernelRecords &records,
-                               llvm::ArrayRef<InputFacts> facts, const std::string &folder) {
+                               llvm::ArrayRef<InputFacts> facts, const ProgramConstants &constants,
+                               const std::string &folder) {
   auto recorded = readRecordedPlan(recording);
   if (!recorded)
     return recorded.takeError();
@@ -161,10 +177,7 @@ llvm::Error kbopt::writeVaried(const std::string &recording, const CaseRecipe &r
   if (!out)
     return cannotWrite(path, out.takeError());
   const llvm::MutableArrayRef<uint8_t> bytes((*out)->getBufferStart(), data.size());
-  auto uploads = keepsRecorded(*recipe.distribution)
-                     ? varyRecorded(plan, data, bytes, recipe.seed, *recipe.distribution,
-                                    recipe.upload, recordSizes(plan, records))
-                     : varyInputs(plan, data, bytes, recipe.seed, *recipe.distribution, lessenings);
+  auto uploads = varyAs(recipe, lessenings, records, constants, plan, data, bytes);
   if (!uploads)
     return uploads.takeError();
   holdUploadsTo(facts, plan, bytes);

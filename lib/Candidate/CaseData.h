@@ -9,6 +9,7 @@
 #include "kb-opt/Candidate/CaseRecipes.h"
 #include "kb-opt/Candidate/KernelParameters.h"
 #include "kb-opt/Candidate/SortedArrays.h"
+#include "kb-opt/Plan/BoundaryInputs.h"
 #include "kb-opt/Plan/InputFacts.h"
 #include "kb-opt/Support/FileSystem.h"
 
@@ -25,10 +26,10 @@ llvm::Expected<std::vector<InputFacts>> inputFacts(const std::string &recording,
                                                    llvm::ArrayRef<InputFacts> stated);
 
 /// Writes the plan of \p recording with the inputs of \p recipe, lessened so often and held to \p
-/// facts, to \p folder.
+/// facts, to \p folder. What is sprinkled comes from \p constants as well.
 llvm::Error writeVaried(const std::string &recording, const CaseRecipe &recipe, unsigned lessenings,
                         const KernelRecords &records, llvm::ArrayRef<InputFacts> facts,
-                        const std::string &folder);
+                        const ProgramConstants &constants, const std::string &folder);
 
 /// Writes the plan of \p recording, a candidate's, to \p folder with what the original, recorded in
 /// \p base, uploads in \p varied.

@@ -53,6 +53,7 @@ CaseRecipes::CaseRecipes(Workload given, Signature called)
   addSizes(w.unseenSizes, true);
   addLayouts();
   addOtherResults();
+  addBoundaries();
   addIntegers();
   addCalls();
   numberRuns();
@@ -69,20 +70,42 @@ CaseRecipe CaseRecipes::derived(llvm::StringRef name) const {
   CaseRecipe recipe = recipes.front();
   recipe.test.name = name.str();
   recipe.test.recorded = false;
+  recipe.run.reset();
   return recipe;
+}
+
+/// Uploads that are varied one by one.
+static constexpr unsigned mostUploads = 6;
+
+CaseRecipe CaseRecipes::varied(llvm::StringRef name, InputDistribution distribution,
+                               std::optional<unsigned> upload) const {
+  CaseRecipe recipe = derived(name);
+  recipe.test.asksMore = recipe.test.variesRecorded = true;
+  recipe.distribution = distribution;
+  recipe.upload = upload;
+  recipe.seed = 1;
+  return recipe;
+}
+
+void CaseRecipes::addBoundaries() {
+  auto add = [&](const llvm::Twine &name, InputDistribution distribution,
+                 std::optional<unsigned> upload) {
+    recipes.push_back(varied(name.str(), distribution, upload));
+  };
+  add("sprinkled", InputDistribution::SprinkledNumbers, std::nullopt);
+  add("integers sprinkled", InputDistribution::SprinkledIntegers, std::nullopt);
+  for (InputDistribution distribution :
+       {InputDistribution::FewSpecial, InputDistribution::ZeroRuns, InputDistribution::EndRuns,
+        InputDistribution::SprinkledIntegers})
+    for (unsigned upload = 0; upload < mostUploads; ++upload)
+      add("upload " + llvm::Twine(upload + 1) + " " + toString(distribution), distribution, upload);
 }
 
 /// Integers and records are not any numbers: the original is asked first whether it stands others.
 void CaseRecipes::addIntegers() {
-  constexpr unsigned mostUploads = 6;
   auto add = [&](llvm::StringRef name, InputDistribution distribution,
                  std::optional<unsigned> upload) {
-    CaseRecipe recipe = derived(name);
-    recipe.test.asksMore = recipe.test.variesRecorded = true;
-    recipe.distribution = distribution;
-    recipe.upload = upload;
-    recipe.seed = 1;
-    recipes.push_back(recipe);
+    recipes.push_back(varied(name, distribution, upload));
   };
   for (InputDistribution distribution : recordedDistributions)
     add(("integers " + toString(distribution)).str(), distribution, std::nullopt);
@@ -107,13 +130,18 @@ static int64_t primeBelow(int64_t limit) {
   return std::max<int64_t>(1, limit);
 }
 
+/// The largest tile of a power of two that sizes of \p workload are tried without a tail of. With
+/// more sizes than one the work would grow.
+static uint64_t mostTile(const Workload &workload) {
+  return workload.sizes.size() == 1 ? 1024 : 128;
+}
+
 /// The next size at which tiles of a power of two have no tail: the largest power that is no more
-/// than \p size, and no more than 128.
-static int64_t wholeTiles(int64_t size) {
-  constexpr uint64_t mostTile = 128;
+/// than \p size, and no more than \p most.
+static int64_t wholeTiles(int64_t size, uint64_t most) {
   if (size <= 0)
     return size;
-  const uint64_t tile = std::min(mostTile, llvm::bit_floor(static_cast<uint64_t>(size)));
+  const uint64_t tile = std::min(most, llvm::bit_floor(static_cast<uint64_t>(size)));
   return static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(size), tile));
 }
 
@@ -146,10 +174,10 @@ void CaseRecipes::addCalls() {
   SizeMap more = base, prime = base, twice = base, whole = base;
   for (auto &[name, value] : more)
     ++value;
-  for (auto &[name, value] : twice)
-    value *= 2;
+  for (auto &[name, value] : twice) // and two over in fours
+    value = 2 * (value + (value % 2 == 0));
   for (auto &[name, value] : whole)
-    value = wholeTiles(value);
+    value = wholeTiles(value, mostTile(workload));
   int64_t limit = std::numeric_limits<int64_t>::max();
   for (auto &[name, value] : prime) // different ones, as far as there are any
     limit = value = primeBelow(std::min(value * 3 / 4, limit - 1));
@@ -171,6 +199,15 @@ void CaseRecipes::addCalls() {
   constexpr size_t mostDoubled = 2, mostAlone = 3;
   if (base.size() <= mostDoubled)
     addSizes(twice);
+  // Once far more of it: an index that a narrow product stands for ends somewhere.
+  constexpr int64_t manyTimes = 16;
+  if (base.size() <= mostAlone)
+    for (const auto &[name, value] : base) {
+      SizeMap far = base;
+      far[name] = value * manyTimes + 1;
+      addSizes(far);
+      recipes.back().test.timesRecorded = manyTimes;
+    }
   // A host may take another way where there is little to do, or nothing.
   constexpr int64_t few = 5;
   for (int64_t least : {few, int64_t(0)})
@@ -218,6 +255,66 @@ void CaseRecipes::addLayouts() {
     llvm::consumeError(pairs.takeError()); // the recorded case says it, with its place
   else if (!pairs->empty())
     add("results in the place of inputs", BufferLayout::Overlapping, Assumption::NoAlias);
+}
+
+std::vector<DriverRun> CaseRecipes::runsOf(llvm::ArrayRef<CaseRecipe> all) {
+  std::vector<DriverRun> runs;
+  for (const CaseRecipe &recipe : all)
+    if (recipe.run && *recipe.run == runs.size()) // and not what is a run of another case, too
+      runs.push_back(recipe.driverRun());
+  return runs;
+}
+
+std::vector<CaseRecipe> CaseRecipes::around(const ProgramConstants &constants) const {
+  const std::string group = describe(constants);
+  std::vector<CaseRecipe> all;
+  for (InputDistribution distribution :
+       {InputDistribution::SprinkledNumbers, InputDistribution::SprinkledIntegers}) {
+    CaseRecipe recipe =
+        varied((toString(distribution) + " with " + group).str(), distribution, std::nullopt);
+    recipe.constants = constants;
+    all.push_back(std::move(recipe));
+  }
+  if (workload.kind == WorkloadKind::Program)
+    return all;
+  // A multiple of each, one less and one more. Sizes around tiles of a power of two are cases of
+  // every workload.
+  constexpr size_t mostSizes = 3, mostConstants = 4;
+  constexpr int64_t mostTimes = 16;
+  size_t runs = 0, taken = 0;
+  if (workload.sizes.size() > mostSizes)
+    return all;
+  for (int64_t constant : llvm::reverse(constants.integers))
+    for (const auto &[name, value] : workload.sizes) {
+      if (constant < 3 || value < 1 || constant > value * mostTimes || taken >= mostConstants ||
+          (llvm::isPowerOf2_64(static_cast<uint64_t>(constant)) &&
+           static_cast<uint64_t>(constant) <= mostTile(workload)))
+        continue;
+      const int64_t multiple = static_cast<int64_t>(
+          llvm::alignTo(static_cast<uint64_t>(value), static_cast<uint64_t>(constant)));
+      ++taken;
+      for (int64_t size : {multiple - 1, multiple, multiple + 1}) {
+        CaseRecipe recipe = derived("");
+        recipe.sizes[name] = size;
+        recipe.test.name = sizeText(recipe.sizes) + " for " + group;
+        auto isSame = [&](const CaseRecipe &other) { return other.test.name == recipe.test.name; };
+        if (recipe.sizes == workload.sizes || find(sizeText(recipe.sizes)) ||
+            llvm::any_of(all, isSame))
+          continue;
+        recipe.test.asksMore = true;
+        recipe.test.timesRecorded =
+            llvm::divideCeil(static_cast<uint64_t>(size), static_cast<uint64_t>(value));
+        recipe.seed = 20 + runs;
+        if (auto text = generateMain(workload, signature, "k.cu", recipe.driverRun())) {
+          recipe.run = runs++;
+          recipe.group = group;
+          all.push_back(std::move(recipe));
+        } else {
+          llvm::consumeError(text.takeError()); // the workload has nothing of that size
+        }
+      }
+    }
+  return all;
 }
 
 const CaseRecipe *CaseRecipes::find(llvm::StringRef name) const {

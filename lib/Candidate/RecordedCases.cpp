@@ -3,6 +3,7 @@
 #include "CaseData.h"
 #include "OtherResults.h"
 #include "kb-opt/Candidate/CaseSpace.h"
+#include "kb-opt/Candidate/TextConstants.h"
 #include "kb-opt/Plan/KeptRecording.h"
 #include "kb-opt/Plan/RecordedPlan.h"
 #include "kb-opt/Support/Error.h"
@@ -24,13 +25,48 @@ RecordedCases::RecordedCases(const CandidateTools &tools, Device &device, Progra
                              Workload workload, Signature signature, std::string folder)
     : tools(tools), device(device), emitter(tools.runner, tools.limits), first(std::move(original)),
       workload(std::move(workload)), signature(std::move(signature)), root(std::move(folder)),
-      recipes(this->workload, this->signature) {}
+      recipes(this->workload, this->signature), constants(textConstants(first.text)) {}
 
 std::vector<TestCase> RecordedCases::cases() {
   std::vector<TestCase> all;
   for (const CaseRecipe &recipe : recipes.all())
     all.push_back(recipe.test);
   return all;
+}
+
+std::vector<TestCase> RecordedCases::casesFor(const ProgramArtefacts &program) {
+  constexpr size_t mostOfAKind = 12;
+  const ProgramConstants own = textConstants(program.text).without(constants, mostOfAKind);
+  std::vector<TestCase> all;
+  if (own.empty())
+    return all;
+  std::lock_guard<std::mutex> lock(mutex);
+  auto [known, isNew] = further.try_emplace(describe(own));
+  if (isNew)
+    known->second = recipes.around(own);
+  for (const CaseRecipe &recipe : known->second)
+    all.push_back(recipe.test);
+  return all;
+}
+
+const CaseRecipe *RecordedCases::find(llvm::StringRef name) const {
+  if (const CaseRecipe *recipe = recipes.find(name))
+    return recipe;
+  std::lock_guard<std::mutex> lock(mutex);
+  for (const auto &[group, ofGroup] : further)
+    for (const CaseRecipe &recipe : ofGroup)
+      if (recipe.test.name == name)
+        return &recipe;
+  return nullptr;
+}
+
+std::vector<DriverRun> RecordedCases::runsWith(const CaseRecipe &recipe) const {
+  if (!recipe.run)
+    return {recipe.driverRun()};
+  if (recipe.group.empty())
+    return CaseRecipes::runsOf(recipes.all());
+  std::lock_guard<std::mutex> lock(mutex);
+  return CaseRecipes::runsOf(further.at(recipe.group));
 }
 
 void RecordedCases::setHostDigest(llvm::StringRef text, Digest host) {
@@ -67,8 +103,8 @@ llvm::Expected<std::string> RecordedCases::executable(const ProgramArtefacts &pr
   if (!library)
     return library.takeError();
   bool whole = workload.kind == WorkloadKind::Program;
-  std::string key =
-      "host " + digestOf(program.text) + (whole || recipe.run ? "" : " " + recipe.test.name);
+  std::string key = "host " + digestOf(program.text) +
+                    (whole ? "" : " " + (recipe.run ? recipe.group : recipe.test.name));
   auto folder = once(key, [&](const std::string &folder) -> llvm::Error {
     std::string text = program.text;
     CompileCommand command = tools.input.command;
@@ -77,13 +113,7 @@ llvm::Expected<std::string> RecordedCases::executable(const ProgramArtefacts &pr
       if (llvm::Error error = tools.files.write(copy, text))
         return error;
       // One program for all cases: compiling takes longer than running.
-      std::vector<DriverRun> runs;
-      for (const CaseRecipe &each : recipes.all())
-        if (each.run)
-          runs.push_back(each.driverRun());
-      if (!recipe.run)
-        runs = {recipe.driverRun()};
-      auto main = generateMain(workload, signature, copy, runs);
+      auto main = generateMain(workload, signature, copy, runsWith(recipe));
       if (!main)
         return main.takeError();
       text = std::move(*main);
@@ -210,6 +240,24 @@ llvm::Expected<std::string> RecordedCases::record(const CaseRecipe &recipe) {
   });
 }
 
+/// Whether \p distribution, which keeps recorded values, has others for uploads of \p kind where
+/// they are those that are \p named.
+static bool changes(InputDistribution distribution, UploadWords kind, bool isNamed) {
+  switch (distribution) {
+  case InputDistribution::SprinkledNumbers:
+  case InputDistribution::FewSpecial:
+    return isNamed && kind == UploadWords::Numbers;
+  case InputDistribution::ZeroRuns:
+  case InputDistribution::EndRuns:
+    return isNamed && (kind == UploadWords::Numbers || kind == UploadWords::Integers);
+  case InputDistribution::Shuffled:
+  case InputDistribution::FewOfThem:
+    return isNamed && (kind == UploadWords::Integers || kind == UploadWords::Records);
+  default:
+    return isNamed && kind == UploadWords::Integers;
+  }
+}
+
 llvm::Expected<bool> RecordedCases::changesWords(const CaseRecipe &recipe,
                                                  const std::string &recording) {
   std::lock_guard<std::mutex> lock(mutex);
@@ -220,11 +268,8 @@ llvm::Expected<bool> RecordedCases::changesWords(const CaseRecipe &recipe,
       return llvm::make_error<StoreError>(problem);
     words = uploadWords(*plan, recordSizes(*plan, kernelRecords));
   }
-  const bool takesRecords = *recipe.distribution == InputDistribution::Shuffled ||
-                            *recipe.distribution == InputDistribution::FewOfThem;
   for (auto [number, kind] : llvm::enumerate(*words))
-    if ((!recipe.upload || *recipe.upload == number) &&
-        (kind == UploadWords::Integers || (kind == UploadWords::Records && takesRecords)))
+    if (changes(*recipe.distribution, kind, !recipe.upload || *recipe.upload == number))
       return true;
   return false;
 }
@@ -288,7 +333,8 @@ llvm::Expected<std::string> RecordedCases::varied(const CaseRecipe &recipe) {
     return held.takeError();
   return once(llvm::formatv("vary {0} {1}", recipe.test.name, lessenings(recipe)),
               [&](const std::string &folder) -> llvm::Error {
-                return writeVaried(*base, recipe, lessenings(recipe), kernelRecords, *held, folder);
+                return writeVaried(*base, recipe, lessenings(recipe), kernelRecords, *held,
+                                   recipe.constants.empty() ? constants : recipe.constants, folder);
               });
 }
 
@@ -309,7 +355,7 @@ TestCase RecordedCases::recorded() {
 }
 
 llvm::Expected<std::string> RecordedCases::original(const TestCase &test) {
-  const CaseRecipe *recipe = recipes.find(test.name);
+  const CaseRecipe *recipe = find(test.name);
   if (!recipe)
     return llvm::make_error<UsageError>("no case '" + test.name + "'");
   if (recipe->test.feedsOtherResults) {
@@ -478,7 +524,7 @@ llvm::Expected<std::string> RecordedCases::candidate(const ProgramArtefacts &pro
   auto oracle = original(test);
   if (!oracle || sharesHost(program))
     return oracle;
-  const CaseRecipe &recipe = *recipes.find(test.name);
+  const CaseRecipe &recipe = *find(test.name);
   if (test.feedsOtherResults) {
     auto others = otherResults(recipe);
     return others ? feed(program, recipe, others->results, quietOf(workload)) : others.takeError();
@@ -512,7 +558,7 @@ llvm::Expected<std::string> RecordedCases::candidateElsewhere(const ProgramArtef
   auto oracle = original(recorded);
   if (!oracle || sharesHost(program))
     return oracle;
-  return feed(program, *recipes.find(recorded.name), *oracle, /*quietSeconds=*/0,
+  return feed(program, *find(recorded.name), *oracle, /*quietSeconds=*/0,
               /*isElsewhere=*/true);
 }
 
@@ -553,7 +599,7 @@ double RecordedCases::wholeSeconds() {
 }
 
 std::optional<TestCase> RecordedCases::reseeded(const TestCase &test) {
-  const CaseRecipe *recipe = recipes.find(test.name);
+  const CaseRecipe *recipe = find(test.name);
   // Of the varied cases, any with the same plan and another seed will do.
   for (const CaseRecipe &other : recipes.all())
     if (recipe && other.distribution && !other.test.asksMore && !recipe->test.unseen &&

@@ -86,6 +86,15 @@ static bool readLaunch(const json::Value &value, LaunchRecord &launch, json::Pat
   return true;
 }
 
+static std::set<kbrt::SourcePosition> readPositions(const json::Array *all) {
+  std::set<kbrt::SourcePosition> positions;
+  for (size_t i = 0; all && i < all->size(); ++i)
+    if (const json::Array *one = (*all)[i].getAsArray(); one && one->size() == 2)
+      positions.insert({static_cast<uint32_t>((*one)[0].getAsInteger().value_or(0)),
+                        static_cast<uint32_t>((*one)[1].getAsInteger().value_or(0))});
+  return positions;
+}
+
 bool readRunResult(const json::Value &value, RunResult &result, json::Path path) {
   const json::Object *object = value.getAsObject();
   if (!object || object->getInteger("version") != 1) {
@@ -104,6 +113,9 @@ bool readRunResult(const json::Value &value, RunResult &result, json::Path path)
   result.wallSeconds = object->getNumber("wallSeconds").value_or(0);
   result.variation = variationOf(*object);
   result.orderUnknown = object->getString("orderUnknown").value_or("").str();
+  if (const json::Object *coverage = object->getObject("coverage"))
+    result.coverage = {readPositions(coverage->getArray("reached")),
+                       readPositions(coverage->getArray("unreached"))};
   if (const json::Array *findings = object->getArray("findings"))
     for (const json::Value &entry : *findings)
       if (const json::Object *finding = entry.getAsObject())

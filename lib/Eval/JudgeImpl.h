@@ -62,8 +62,10 @@ struct JudgedProgram {
   OnceMap<std::string, PlanFacts> facts;    ///< likewise
   OnceMap<std::string, RunPointer> runs;    ///< by device, case, mode and options
   OnceMap<std::string, AuditedPlan> audits; ///< by case name
-  std::mutex mutex;
-  std::vector<std::string> folders; ///< of `audits`
+  std::mutex mutex;                         ///< of the next two
+  std::vector<std::string> folders;         ///< of `audits`
+  kbrt::Coverage executed;                  ///< by checked runs that ended well
+  void note(const kbrt::Coverage &coverage);
   /// Of the outputs in `runs`, and of those of all programs.
   std::atomic<uint64_t> keptBytes = 0;
   std::atomic<uint64_t> *allKept = nullptr;
@@ -414,6 +416,10 @@ llvm::Expected<GateRecord> runTimedOutputs(GateContext &context);   // G12
 llvm::Expected<GateRecord> runPhysics(GateContext &context);        // G13
 llvm::Expected<GateRecord> runWholeProgram(GateContext &context);   // G14
 llvm::Expected<GateRecord> runUnseenShapes(GateContext &context);   // G15
+/// A line of the candidate's kernels that is not the original's own and that no case has executed,
+/// as an undecided record of G7; nothing if there is none. Makes the checked runs that earlier
+/// gates have not made.
+llvm::Expected<std::optional<GateRecord>> findUnexecuted(GateContext &context);
 /// Makes G14's first runs before its turn, where they fit into the time that is left.
 void runWholeProgramAhead(GateContext &context);
 /// A part of G14: how the candidate's own host, given the original's results, prints otherwise than

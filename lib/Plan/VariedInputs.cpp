@@ -1,11 +1,10 @@
 //===- VariedInputs.cpp - Other input values for a plan ---------------------===//
+#include "FloatBits.h"
 #include "VariedTypes.h"
 #include "kb-opt/Plan/PlanTransform.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/Parallel.h"
 #include "kb-opt/Support/Random.h"
-#include "llvm/ADT/APFloat.h"
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -17,57 +16,12 @@ using namespace kbrt;
 
 namespace {
 
-const llvm::fltSemantics &semanticsOf(ElementType element) {
-  switch (element) {
-  case ElementType::F16:
-    return llvm::APFloat::IEEEhalf();
-  case ElementType::BF16:
-    return llvm::APFloat::BFloat();
-  case ElementType::F64:
-    return llvm::APFloat::IEEEdouble();
-  default:
-    return llvm::APFloat::IEEEsingle();
-  }
-}
-
-/// \p value in \p semantics, a type of 16 bits, to the nearest even; only where the result is sure
-/// to be a normal number.
-std::optional<uint64_t> roundedNormal(double value, const llvm::fltSemantics &semantics) {
-  constexpr unsigned wideBits = 52;
-  const unsigned narrowBits = llvm::APFloat::semanticsPrecision(semantics) - 1;
-  const int most = llvm::APFloat::semanticsMaxExponent(semantics);
-  const uint64_t bits = std::bit_cast<uint64_t>(value),
-                 fraction = bits & ((uint64_t{1} << wideBits) - 1);
-  const int exponent = static_cast<int>(bits >> wideBits & 0x7ff) - 1023;
-  if (exponent <= -most || exponent >= most)
-    return std::nullopt;
-  const unsigned dropped = wideBits - narrowBits;
-  uint64_t kept = static_cast<uint64_t>(exponent + most) << narrowBits | fraction >> dropped;
-  const uint64_t rest = fraction & ((uint64_t{1} << dropped) - 1),
-                 half = uint64_t{1} << (dropped - 1);
-  kept += rest > half || (rest == half && (kept & 1));
-  return bits >> 63 << 15 | kept;
-}
-
-uint64_t rounded(double value, const llvm::fltSemantics &semantics) {
-  if (&semantics == &llvm::APFloat::IEEEdouble())
-    return std::bit_cast<uint64_t>(value);
-  if (&semantics == &llvm::APFloat::IEEEsingle())
-    return std::bit_cast<uint32_t>(static_cast<float>(value));
-  if (std::optional<uint64_t> bits = roundedNormal(value, semantics))
-    return *bits;
-  llvm::APFloat number(value);
-  bool losesInfo;
-  number.convert(semantics, llvm::APFloat::rmNearestTiesToEven, &losesInfo);
-  return number.bitcastToAPInt().getZExtValue();
-}
-
 /// Values of one buffer in the order of their places.
 class Values {
 public:
   Values(ElementType element, InputDistribution distribution, uint64_t seed, unsigned lessenings)
       : semantics(semanticsOf(element)), distribution(distribution), random(seed),
-        equal(rounded(random.normal(), semantics)),
+        equal(floatBits(random.normal(), semantics)),
         large(std::pow(std::sqrt(llvm::APFloat::getLargest(semantics).convertToDouble()) / 4,
                        std::ldexp(1, -static_cast<int>(lessenings)))),
         scale(std::ldexp(1, -3 * static_cast<int>(lessenings))) {}
@@ -90,32 +44,32 @@ public:
     uint64_t index = count++;
     switch (distribution) {
     case InputDistribution::Normal:
-      return rounded(random.normal(), semantics);
+      return floatBits(random.normal(), semantics);
     case InputDistribution::ScaledShifted:
-      return rounded((3 + 10 * random.normal()) * scale, semantics);
+      return floatBits((3 + 10 * random.normal()) * scale, semantics);
     case InputDistribution::AllEqual:
       return equal;
     case InputDistribution::OutlierRows:
       // One run of 32 in eight stands out.
-      return rounded(random.normal() * (index / 32 % 8 == 5 ? 1000 : 1) * scale, semantics);
+      return floatBits(random.normal() * (index / 32 % 8 == 5 ? 1000 : 1) * scale, semantics);
     case InputDistribution::Denormal:
       return denormal();
     case InputDistribution::LargeMagnitude:
-      return rounded((random.below(2) ? 1 : -1) * large * (0.5 + random.uniform()), semantics);
+      return floatBits((random.below(2) ? 1 : -1) * large * (0.5 + random.uniform()), semantics);
     case InputDistribution::NonFinite:
       return nonFinite();
     case InputDistribution::FewValues: {
       static constexpr double few[] = {-1, -0.0, 0, 1, 2};
       double place = random.normal() * 4; // any of the five about as often
-      return rounded(few[static_cast<unsigned>(std::fabs(place) * 1000) % std::size(few)],
-                     semantics);
+      return floatBits(few[static_cast<unsigned>(std::fabs(place) * 1000) % std::size(few)],
+                       semantics);
     }
     case InputDistribution::Negative:
-      return rounded(-std::fabs(random.normal()), semantics);
+      return floatBits(-std::fabs(random.normal()), semantics);
     case InputDistribution::Offset:
-      return rounded((300 + 0.1 * random.normal()) * scale, semantics);
+      return floatBits((300 + 0.1 * random.normal()) * scale, semantics);
     case InputDistribution::WholeNumbers:
-      return rounded(static_cast<double>(random.below(9)) - 4, semantics);
+      return floatBits(static_cast<double>(random.below(9)) - 4, semantics);
     default:
       break; // the others are made from recorded values
     }
@@ -140,7 +94,7 @@ private:
       uint64_t which = random.below(3);
       value = which == 0 ? std::nan("") : which == 1 ? HUGE_VAL : -HUGE_VAL;
     }
-    return rounded(value, semantics);
+    return floatBits(value, semantics);
   }
 
   const llvm::fltSemantics &semantics;
@@ -191,6 +145,16 @@ llvm::StringRef kbopt::toString(InputDistribution distribution) {
     return "moved-together";
   case InputDistribution::AnyIndex:
     return "any-index";
+  case InputDistribution::SprinkledNumbers:
+    return "sprinkled";
+  case InputDistribution::SprinkledIntegers:
+    return "sprinkled-integers";
+  case InputDistribution::FewSpecial:
+    return "few-special";
+  case InputDistribution::ZeroRuns:
+    return "zero-runs";
+  case InputDistribution::EndRuns:
+    return "end-runs";
   }
   llvm_unreachable("all distributions are handled");
 }

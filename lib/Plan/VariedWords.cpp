@@ -215,11 +215,13 @@ std::vector<UploadWords> kbopt::uploadWords(const Plan &plan, const RecordSizes 
   std::vector<UploadWords> words;
   for (const Step &step : plan.steps)
     if (const auto *upload = std::get_if<UploadStep>(&step)) {
-      const bool known = wordBytes(plan, *upload, records) != 0;
-      words.push_back(!known ? UploadWords::Kept
-                      : isInteger(plan.buffers[upload->to.at.buffer].element)
-                          ? UploadWords::Integers
-                          : UploadWords::Records);
+      const ElementType type = plan.buffers[upload->to.at.buffer].element;
+      if (isFloatingPoint(type) && upload->pointers.empty())
+        words.push_back(UploadWords::Numbers);
+      else if (!wordBytes(plan, *upload, records))
+        words.push_back(UploadWords::Kept);
+      else
+        words.push_back(isInteger(type) ? UploadWords::Integers : UploadWords::Records);
     }
   return words;
 }

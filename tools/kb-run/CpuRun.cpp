@@ -2,6 +2,7 @@
 #include "Run.h"
 
 #ifdef KBRUN_HAS_CPU
+#include "kbrt/Coverage.h"
 #include <nlohmann/json.hpp>
 
 namespace kbrun {
@@ -21,6 +22,10 @@ Json launchJson(const Plan &plan, const PlanLaunch &launch) {
             {"dynamicSharedBytes", step.sharedBytes}};
   o.update(Json::parse(toJson(launch.result)));
   return o;
+}
+
+Json coverageJson(const Coverage &coverage) {
+  return {{"reached", coverage.reached}, {"unreached", coverage.unreached}};
 }
 
 bool hasErrors(const PlanResult &result) {
@@ -102,6 +107,8 @@ Outcome runOnCpu(const Job &job, Progress &progress) {
                            {"expectedBytes", observableBytes(plan)},
                            {"digest", digestOf(first.observables)}};
   result["repetitions"] = repetitions;
+  if (image->getMode() == ImageMode::Check)
+    result["coverage"] = coverageJson(coverageOf(*image));
   result["peakDeviceBytes"] = first.peakDeviceBytes;
   result["wallSeconds"] = first.wallSeconds;
   if (!writeOutputs(job, first.observables, error))

@@ -7,6 +7,7 @@
 #define KBOPT_CANDIDATE_CASERECIPES_H
 
 #include "kb-opt/Eval/Judge.h"
+#include "kb-opt/Plan/BoundaryInputs.h"
 #include "kb-opt/Plan/GeneratedMain.h"
 #include "kb-opt/Plan/PlanTransform.h"
 
@@ -24,8 +25,13 @@ struct CaseRecipe {
   BufferLayout layout = BufferLayout::Separate;
   std::vector<DriverCall> calls; ///< empty: one at `sizes` from `seed`
   bool ownStream = false;
+  /// What is sprinkled beside the original's own constants.
+  ProgramConstants constants;
   /// Of the generated driver's run; absent where it cannot be generated.
   std::optional<size_t> run;
+  /// The runs among which `run` counts: those of all cases that follow from a workload, or of those
+  /// that follow from a candidate's constants as well.
+  std::string group;
 
   DriverRun driverRun() const {
     return {calls.empty() ? std::vector<DriverCall>{{sizes, seed}} : calls, layout, ownStream};
@@ -43,8 +49,15 @@ public:
   const CaseRecipe &recorded() const { return recipes.front(); }
   /// The case of that name, or null.
   const CaseRecipe *find(llvm::StringRef name) const;
+  /// What the numbers CaseRecipe::run of \p all stand for.
+  static std::vector<DriverRun> runsOf(llvm::ArrayRef<CaseRecipe> all);
+  /// Further ones for a candidate that has \p constants which the original has not: these among the
+  /// inputs, and sizes around the integers of them. Their names tell the constants.
+  std::vector<CaseRecipe> around(const ProgramConstants &constants) const;
 
 private:
+  /// Values at which programs branch, among recorded ones.
+  void addBoundaries();
   void addLayouts();
   void addOtherResults();
   void addIntegers();
@@ -53,6 +66,9 @@ private:
   void addCalls();
   void numberRuns();
   CaseRecipe derived(llvm::StringRef name) const;
+  /// The recorded run with other inputs, which the original is asked for first.
+  CaseRecipe varied(llvm::StringRef name, InputDistribution distribution,
+                    std::optional<unsigned> upload) const;
 
   const Workload workload;
   const Signature signature;

@@ -43,6 +43,9 @@ public:
   }
 
   std::vector<TestCase> cases() override;
+  bool areOfAProgram() override { return workload.kind == WorkloadKind::Program; }
+  /// Those around the constants of its text.
+  std::vector<TestCase> casesFor(const ProgramArtefacts &program) override;
   /// The program's own run.
   TestCase recorded();
   llvm::Expected<std::string> original(const TestCase &test) override;
@@ -74,6 +77,10 @@ public:
   bool sharesHost(const ProgramArtefacts &program) const;
 
 private:
+  /// The recipe of that name, of the workload or of a candidate's; null if there is none.
+  const CaseRecipe *find(llvm::StringRef name) const;
+  /// What the driver that makes \p recipe can do.
+  std::vector<DriverRun> runsWith(const CaseRecipe &recipe) const;
   unsigned lessenings(const CaseRecipe &recipe) const;
   /// The program's host side as an executable, compiled at most once per text and sizes.
   llvm::Expected<std::string> executable(const ProgramArtefacts &program, const CaseRecipe &recipe);
@@ -128,7 +135,9 @@ private:
   Signature signature;
   std::string root;
   const CaseRecipes recipes;
-  mutable std::mutex mutex; ///< of what follows
+  const ProgramConstants constants;                       ///< of the original
+  mutable std::mutex mutex;                               ///< of what follows
+  std::map<std::string, std::vector<CaseRecipe>> further; ///< by what CaseRecipes::around was asked
   std::optional<std::vector<UploadWords>>
       words; ///< what the program uploads; unknown before it was asked
   std::map<std::string, unsigned> lessened;    ///< how often, by case

@@ -11,6 +11,7 @@
 #include "kb-opt/Eval/NvccImage.h"
 #include "kb-opt/Support/SharedBytes.h"
 #include "kbrt/Counters.h"
+#include "kbrt/Coverage.h"
 #include "llvm/Support/JSON.h"
 
 namespace kbopt {
@@ -100,6 +101,8 @@ struct RunResult {
   /// Why a checked run does not know whether steps in no order use the same bytes; empty if it
   /// does.
   std::string orderUnknown;
+  /// Of a checked run, which of the source was executed.
+  kbrt::Coverage coverage;
   /// Bytes of each read step of the plan, in order.
   std::vector<SharedBytes> outputs;
   /// Where a repetition's outputs differed from the first one's; empty if all agree.

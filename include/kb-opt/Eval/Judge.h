@@ -68,6 +68,8 @@ struct TestCase {
   /// Like a case that breaks an assumption it counts only where the original's own checked run of
   /// it is clean.
   bool asksMore = false;
+  /// About how many times the recorded case's work it is; 1 where that is not known.
+  uint64_t timesRecorded = 1;
   /// What the program's first kernels make out of nothing is replaced: floating-point values by
   /// others, all else put into another order. Made by the judge, not by a CaseSource.
   bool remakes = false;
@@ -105,6 +107,15 @@ public:
   virtual ~CaseSource();
   /// Every case, cheapest first; stable between calls.
   virtual std::vector<TestCase> cases() = 0;
+  /// Further ones, all of which ask more, for what the text of \p program has and the original's
+  /// has not; from then on they are cases as any.
+  virtual std::vector<TestCase> casesFor(const ProgramArtefacts &program) {
+    (void)program;
+    return {};
+  }
+  /// Whether they are of a whole program, whose host alone decides what its kernels get. Callers of
+  /// a function or a kernel may pass what no case has.
+  virtual bool areOfAProgram() { return false; }
   /// Folder of the original's recording: plan.json, data.bin, observables.bin.
   virtual llvm::Expected<std::string> original(const TestCase &test) = 0;
   /// Folder of the candidate's: host code run against the recorder alone with

@@ -62,8 +62,17 @@ enum class InputDistribution : uint8_t {
   AnyBits,    ///< integers of all their width, the ends of their range among them
   Moved, ///< every integer of every upload 64 times itself and a number: those that were equal stay
          ///< equal
-  AnyIndex ///< where none is negative, half of the integers are any below the length of an array
-           ///< that is longer
+  AnyIndex, ///< where none is negative, half of the integers are any below the length of an array
+            ///< that is longer
+  // Most stays as recorded, and a few values at which programs branch stand among it
+  // (BoundaryInputs.h).
+  SprinkledNumbers,  ///< floating point: each up to twice as large, one in eight a tie, a zero, a
+                     ///< subnormal or a constant of the program
+  SprinkledIntegers, ///< one in eight the end of its type, around zero or a constant of the program
+  FewSpecial, ///< one upload has an infinity, a NaN, the largest and the smallest; the others runs
+              ///< of zeros
+  ZeroRuns,   ///< one upload has zeros at both ends and in the middle; the others are larger
+  EndRuns     ///< one upload has the largest value at both ends and the lowest in the middle
 };
 /// Those of floating-point values, which every program is held to.
 inline constexpr InputDistribution allInputDistributions[] = {
@@ -78,6 +87,13 @@ inline constexpr InputDistribution recordedDistributions[] = {
     InputDistribution::Shuffled, InputDistribution::FewOfThem,  InputDistribution::SomeOther,
     InputDistribution::Moved,    InputDistribution::AnyInteger, InputDistribution::AnyBits,
     InputDistribution::AnyIndex};
+inline constexpr InputDistribution boundaryDistributions[] = {
+    InputDistribution::SprinkledNumbers, InputDistribution::SprinkledIntegers,
+    InputDistribution::FewSpecial, InputDistribution::ZeroRuns, InputDistribution::EndRuns};
+inline bool isAtBoundaries(InputDistribution distribution) {
+  return distribution >= InputDistribution::SprinkledNumbers;
+}
+/// Whether the recorded values are what \p distribution starts from.
 inline bool keepsRecorded(InputDistribution distribution) {
   return distribution >= InputDistribution::Shuffled;
 }
@@ -131,8 +147,8 @@ llvm::Expected<VariedUploads> varyRecorded(const kbrt::Plan &plan, llvm::StringR
                                            std::optional<unsigned> only,
                                            const RecordSizes &records);
 
-/// What an upload holds that `varyRecorded` varies.
-enum class UploadWords : uint8_t { Kept, Integers, Records };
+/// What an upload holds that can be varied.
+enum class UploadWords : uint8_t { Kept, Integers, Records, Numbers };
 /// By number of the upload.
 std::vector<UploadWords> uploadWords(const kbrt::Plan &plan, const RecordSizes &records);
 

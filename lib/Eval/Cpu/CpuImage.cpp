@@ -79,8 +79,10 @@ static Error translate(ImageContext &context, TargetMachine &host) {
     kernel.usesAtomics = usesAtomics(context, *kernel.function);
   if (context.mode == kbrt::ImageMode::Count)
     instrumentCounts(context);
-  if (context.mode == kbrt::ImageMode::Check)
+  if (context.mode == kbrt::ImageMode::Check) {
     instrumentChecks(context);
+    instrumentCoverage(context);
+  }
   markWays(context);
   for (Kernel &kernel : context.kernels) {
     kernel.function = addStateParameters(*kernel.function);

@@ -4,16 +4,34 @@
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/Support/Path.h"
 
 using namespace llvm;
 
 namespace kbopt::cpu {
 
+/// \p file as a whole: front ends name it from the folder that they ran in, or not.
+static std::string pathOf(const DIFile *file) {
+  if (!file)
+    return "";
+  SmallString<128> path(file->getFilename());
+  sys::path::make_absolute(file->getDirectory(), path);
+  return path.str().str();
+}
+
 ImageContext::ImageContext(Module &module, kbrt::ImageMode mode) : module(module), mode(mode) {
   for (const DICompileUnit *unit : module.debug_compile_units()) {
     mainFile = unit->getFilename().str();
+    mainPath = pathOf(unit->getFile());
     break;
   }
+}
+
+bool ImageContext::isMainFile(const DIFile *file) const {
+  auto [known, isNew] = mainFiles.try_emplace(file, false);
+  if (isNew)
+    known->second = pathOf(file) == mainPath;
+  return known->second;
 }
 
 static bool isSystemHeader(StringRef file) {
@@ -31,7 +49,7 @@ SourcePlace ImageContext::placeOf(const DebugLoc &location) const {
   for (const DILocation *at = location.get(); at; at = at->getInlinedAt()) {
     if (at->getLine() == 0)
       continue;
-    if (at->getFilename() == mainFile)
+    if (isMainFile(at->getFile()))
       return {mainFile, at->getLine(), at->getColumn()};
     if (!innermost)
       innermost = at;

@@ -124,6 +124,12 @@ struct Branch {
   bool isLoopExit = false;
 };
 
+/// A source place behind the flag \p index of \p flags.
+struct ReachedPlace {
+  llvm::GlobalVariable *flags = nullptr;
+  unsigned index = 0, function = 0, line = 0, column = 0;
+};
+
 /// Declared in device code where a 32-bit shared address becomes a pointer.
 constexpr const char sharedPointerFunction[] = "kb.shared.pointer";
 
@@ -145,6 +151,7 @@ public:
   std::vector<Mix> mixes;
   std::vector<Branch> branches;
   std::vector<UnsupportedConstruct> unsupported;
+  std::vector<ReachedPlace> reached; ///< mode Check
 
   /// The innermost place of \p location in the main file; without one the
   /// innermost outside system headers, else the innermost.
@@ -162,12 +169,18 @@ public:
   llvm::Value *emitUnsupported(llvm::IRBuilderBase &builder, const llvm::Instruction &at,
                                llvm::StringRef construct, llvm::Type *type);
 
+  bool isMainFile(const llvm::DIFile *file) const;
+
   /// A stack slot in the entry block of \p builder's function.
   static llvm::AllocaInst *entryAlloca(llvm::IRBuilderBase &builder, llvm::Type *type,
                                        const llvm::Twine &name);
   /// Functions that \p root reaches through direct calls, with itself, and
   /// every function whose address is taken if it calls indirectly.
   std::vector<llvm::Function *> reachableFrom(llvm::Function &root, bool *indirect = nullptr) const;
+
+private:
+  std::string mainPath;
+  mutable llvm::DenseMap<const llvm::DIFile *, bool> mainFiles;
 };
 
 /// The generic-space struct field at \p offset, loaded once and for all.

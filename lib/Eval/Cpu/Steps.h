@@ -11,6 +11,7 @@
 #include "ThreadState.h"
 #include "kb-opt/Support/CompileCache.h"
 #include "kb-opt/Support/Error.h"
+#include "kbrt/Coverage.h"
 #include "llvm/Target/TargetMachine.h"
 
 namespace kbopt::cpu {
@@ -57,6 +58,14 @@ bool usesAtomics(const ImageContext &context, llvm::Function &root);
 
 /// Makes every access call the runtime.
 void instrumentChecks(ImageContext &context);
+
+/// Places of the main file that whoever executes \p block comes to; none if the program gives up in
+/// it.
+std::set<kbrt::SourcePosition> executedPlaces(const ImageContext &context,
+                                              const llvm::BasicBlock &block);
+
+/// Makes every basic block say that it was executed.
+void instrumentCoverage(ImageContext &context);
 
 /// Clones kernels into counted versions that log accesses, blocks, branches.
 void instrumentCounts(ImageContext &context);

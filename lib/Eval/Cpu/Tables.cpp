@@ -189,7 +189,7 @@ void TableWriter::assignSitesToKernels() {
 
 void TableWriter::write() {
   assignSitesToKernels();
-  SmallVector<Constant *> kernels, variables, sites, blocks, mixes, branches, unsupported;
+  SmallVector<Constant *> kernels, variables, sites, blocks, mixes, branches, unsupported, places;
   for (const Kernel &kernel : context.kernels)
     kernels.push_back(kernelRow(kernel));
   for (const Variable &variable : context.variables)
@@ -211,17 +211,23 @@ void TableWriter::write() {
   for (const UnsupportedConstruct &u : context.unsupported)
     unsupported.push_back(row({text(u.construct), text(u.file), i32(u.line), i32(u.column)}));
 
-  Constant *info =
-      row({i32(kbrt::imageAbiVersion), i32(uint64_t(context.mode)),
-           array("kernels", kernels, sizeof(kbrt::KernelInfo)),
-           array("variables", variables, sizeof(kbrt::VariableInfo)),
-           array("sites", sites, sizeof(kbrt::SiteInfo)),
-           array("blocks", blocks, sizeof(kbrt::BlockInfo)),
-           array("mixes", mixes, sizeof(kbrt::MixInfo)),
-           array("branches", branches, sizeof(kbrt::BranchInfo)),
-           array("unsupported", unsupported, sizeof(kbrt::UnsupportedInfo)), i32(kernels.size()),
-           i32(variables.size()), i32(sites.size()), i32(blocks.size()), i32(mixes.size()),
-           i32(branches.size()), i32(unsupported.size()), text(context.mainFile)});
+  for (const ReachedPlace &p : context.reached)
+    places.push_back(
+        row({ConstantExpr::getInBoundsGetElementPtr(Type::getInt8Ty(c), p.flags, i64(p.index)),
+             i32(p.function), i32(p.line), i32(p.column)}));
+
+  Constant *info = row({i32(kbrt::imageAbiVersion), i32(uint64_t(context.mode)),
+                        array("kernels", kernels, sizeof(kbrt::KernelInfo)),
+                        array("variables", variables, sizeof(kbrt::VariableInfo)),
+                        array("sites", sites, sizeof(kbrt::SiteInfo)),
+                        array("blocks", blocks, sizeof(kbrt::BlockInfo)),
+                        array("mixes", mixes, sizeof(kbrt::MixInfo)),
+                        array("branches", branches, sizeof(kbrt::BranchInfo)),
+                        array("unsupported", unsupported, sizeof(kbrt::UnsupportedInfo)),
+                        array("places", places, sizeof(kbrt::PlaceInfo)), i32(kernels.size()),
+                        i32(variables.size()), i32(sites.size()), i32(blocks.size()),
+                        i32(mixes.size()), i32(branches.size()), i32(unsupported.size()),
+                        i32(places.size()), text(context.mainFile)});
   assert(module.getDataLayout().getTypeAllocSize(info->getType()) == sizeof(kbrt::ImageInfo));
   new GlobalVariable(module, info->getType(), true, GlobalValue::ExternalLinkage, info,
                      kbrt::imageSymbol);

@@ -43,6 +43,13 @@ static constexpr double askedShare = 0.2;
 /// \p test changes nothing.
 static Expected<bool> consents(Judge::Impl &judge, const TestCase &test) {
   Expected<const bool &> known = judge.consents.get(test.name, [&]() -> Expected<bool> {
+    if (test.timesRecorded > 1) {
+      Expected<const Reference *> recorded = judge.reference(judge.recordedCase(), Spread::None);
+      if (!recorded)
+        return recorded.takeError();
+      if ((*recorded)->run->wallSeconds * static_cast<double>(test.timesRecorded) > mostRunSeconds)
+        return false;
+    }
     Expected<std::string> folder = judge.plan(judge.baselineProgram, test);
     if (!folder) {
       Expected<GateRecord> own =
@@ -128,6 +135,8 @@ static Expected<GateRecord> breakAssumptions(GateContext &context) {
   remade.name = "other values in what the first kernels make";
   remade.asksMore = remade.remakes = true;
   tests.push_back(remade);
+  if (context.effort != JudgeEffort::Search)
+    llvm::append_range(tests, judge.cases.casesFor(*context.candidate.program));
   const double start = judge.clock.monotonicSeconds();
   const double most = std::min(mostAskedSeconds, askedShare * judge.timeLeft());
   auto mayAsk = [&] { return judge.clock.monotonicSeconds() - start <= most; };
@@ -239,6 +248,13 @@ Expected<GateRecord> runBreadth(GateContext &context) {
         "the candidate's host uploads numbers that are the original's but for roundings, and "
         "whether it makes the same of other results is not known: the original's own host does "
         "not go its way with others, or takes too long");
+  if (context.effort != JudgeEffort::Search) {
+    Expected<std::optional<GateRecord>> unexecuted = findUnexecuted(context);
+    if (!unexecuted)
+      return unexecuted.takeError();
+    if (*unexecuted)
+      return std::move(**unexecuted);
+  }
   if (!context.omittedCases.empty())
     record->details.push_back(context.omittedCases);
   for (const std::string &fact : context.judge.cases.reliedOn())

@@ -18,7 +18,7 @@ struct Thread;
 
 /// Changes whenever a structure or a function of ImageInfo.h or DeviceAbi.h
 /// does; a runtime refuses an image with another version.
-constexpr uint32_t imageAbiVersion = 3;
+constexpr uint32_t imageAbiVersion = 4;
 /// The symbol of type `const ImageInfo` that every image exports.
 constexpr const char imageSymbol[] = "kbrt_image";
 
@@ -293,6 +293,13 @@ struct BranchInfo {
   uint32_t block;     ///< the basic block it ends
 };
 
+/// A source place of the main file, and what says whether it was executed; mode Check.
+struct PlaceInfo {
+  const uint8_t *reached; ///< of its basic block: not zero once it was executed
+  uint32_t function;      ///< equal for places of one function
+  uint32_t line, column;
+};
+
 struct ImageInfo {
   uint32_t abiVersion;
   ImageMode mode;
@@ -303,8 +310,9 @@ struct ImageInfo {
   const MixInfo *mixes;
   const BranchInfo *branches;
   const UnsupportedInfo *unsupported;
+  const PlaceInfo *places;
   uint32_t kernelCount, variableCount, siteCount, blockCount, mixCount, branchCount,
-      unsupportedCount;
+      unsupportedCount, placeCount;
   const char *mainFile;
 };
 

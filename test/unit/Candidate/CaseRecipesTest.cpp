@@ -56,6 +56,27 @@ TEST(CaseRecipes, OfAKernelVaryCallsAndLayouts) {
   EXPECT_EQ(misaligned->test.breaks, Assumption::Aligned);
 }
 
+TEST(CaseRecipes, AroundACandidatesConstantsAreDataAndSizes) {
+  const ProgramConstants constants = {{0.37}, {3, 100}};
+  std::set<std::string> names;
+  std::set<int64_t> sizes;
+  size_t runs = 0;
+  for (const CaseRecipe &each : recipesOfKernel().around(constants)) {
+    EXPECT_TRUE(names.insert(each.test.name).second) << each.test.name;
+    EXPECT_TRUE(each.test.asksMore);
+    if (each.distribution)
+      EXPECT_EQ(each.constants.integers, constants.integers);
+    else
+      sizes.insert(each.sizes.at("n"));
+    if (each.run)
+      EXPECT_EQ(*each.run, runs++) << "they are numbered among themselves";
+  }
+  EXPECT_EQ(runs, sizes.size());
+  EXPECT_EQ(sizes, (std::set<int64_t>{999, 1002, 1003})) << "the others are cases anyway";
+  for (const CaseRecipe &each : CaseRecipes(Workload(), Signature{}).around(constants))
+    EXPECT_TRUE(each.distribution) << "a program has no sizes";
+}
+
 TEST(CaseRecipes, RunsOfTheDriverAreNumberedInOrder) {
   CaseRecipes recipes = recipesOfKernel();
   size_t next = 0;
@@ -67,6 +88,12 @@ TEST(CaseRecipes, RunsOfTheDriverAreNumberedInOrder) {
     else
       EXPECT_TRUE(each.distribution.has_value()) << each.test.name;
   EXPECT_GT(next, 0u);
+  const std::vector<DriverRun> runs = CaseRecipes::runsOf(recipes.all());
+  ASSERT_EQ(runs.size(), next);
+  for (const CaseRecipe &each : recipes.all())
+    if (each.run)
+      EXPECT_EQ(runs[*each.run].calls.front().sizes, each.driverRun().calls.front().sizes)
+          << each.test.name;
 }
 
 } // namespace

@@ -1,0 +1,122 @@
+//===- Unexecuted.cpp - Code that no case executes (G7) -------------------===//
+//
+// Owns the rule that nothing is known of code which never ran: lines of a candidate's kernels that
+// are not the original's own, and that none of its checked runs came to.
+//
+//===----------------------------------------------------------------------===//
+#include "../JudgeImpl.h"
+#include "kb-opt/Eval/LiveCode.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llvm;
+
+namespace kbopt {
+
+/// \p line without white space and a comment at its end.
+static std::string wordsOf(StringRef line) {
+  std::string words;
+  for (char c : line.split("//").first)
+    if (!isSpace(c))
+      words += c;
+  return words;
+}
+
+namespace {
+
+/// The lines of a candidate that its original does not have.
+class OwnLines {
+public:
+  OwnLines(StringRef original, StringRef candidate) {
+    SmallVector<StringRef> all;
+    original.split(all, '\n');
+    for (StringRef line : all)
+      known.insert(wordsOf(line));
+    candidate.split(lines, '\n');
+  }
+  /// The first of \p positions in such a line; nothing if there is none.
+  std::optional<kbrt::SourcePosition> first(const std::set<kbrt::SourcePosition> &positions) const {
+    for (const kbrt::SourcePosition &position : positions)
+      if (position.first - 1 < lines.size() && !known.contains(wordsOf(lines[position.first - 1])))
+        return position;
+    return std::nullopt;
+  }
+  StringRef text(const kbrt::SourcePosition &position) const {
+    return lines[position.first - 1].trim();
+  }
+
+private:
+  StringSet<> known;
+  SmallVector<StringRef> lines;
+};
+
+} // namespace
+
+void JudgedProgram::note(const kbrt::Coverage &coverage) {
+  std::lock_guard<std::mutex> lock(mutex);
+  executed.reached.insert(coverage.reached.begin(), coverage.reached.end());
+  executed.unreached.insert(coverage.unreached.begin(), coverage.unreached.end());
+  for (const kbrt::SourcePosition &position : executed.reached)
+    executed.unreached.erase(position);
+}
+
+/// Leaves of what no run of \p context's candidate executed that which a launch of its program may
+/// come to.
+static Error dropDeadCode(GateContext &context, std::set<kbrt::SourcePosition> &unreached) {
+  JudgedProgram &candidate = context.candidate;
+  Expected<std::string> folder = context.judge.plan(candidate, context.judge.recordedCase());
+  if (!folder)
+    return folder.takeError();
+  Expected<RecordedPlan> recorded = readRecordedPlan(*folder);
+  if (!recorded)
+    return recorded.takeError();
+  Expected<std::string> bitcode = realFileSystem().read(candidate.program->bitcodePath);
+  if (!bitcode)
+    return bitcode.takeError();
+  Expected<std::optional<std::set<kbrt::SourcePosition>>> live =
+      livePlaces(*bitcode, recorded->plan);
+  if (!live)
+    return live.takeError();
+  if (*live)
+    std::erase_if(unreached, [&](const auto &position) { return !(*live)->count(position); });
+  return Error::success();
+}
+
+Expected<std::optional<GateRecord>> findUnexecuted(GateContext &context) {
+  Judge::Impl &judge = context.judge;
+  JudgedProgram &candidate = context.candidate;
+  const OwnLines own(judge.original.text, candidate.program->text);
+  auto missing = [&] {
+    std::lock_guard<std::mutex> lock(candidate.mutex);
+    return own.first(candidate.executed.unreached);
+  };
+  // Gates whose answers are kept have made no runs this time.
+  for (const TestCase &test : judge.seenCases(context.caseCount)) {
+    if (!missing())
+      return std::nullopt;
+    Expected<std::optional<std::string>> refusal = judge.cpuRefusal(test);
+    if (!refusal)
+      return refusal.takeError();
+    if (*refusal)
+      continue;
+    Expected<RunPointer> run =
+        judge.run(candidate, test, RunMode::Check, judge.cpuOptions(candidate));
+    if (!run)
+      return run.takeError();
+  }
+  if (!missing())
+    return std::nullopt;
+  std::set<kbrt::SourcePosition> unreached = candidate.executed.unreached;
+  if (judge.cases.areOfAProgram())
+    if (Error error = dropDeadCode(context, unreached))
+      return std::move(error);
+  const std::optional<kbrt::SourcePosition> position = own.first(unreached);
+  if (!position)
+    return std::nullopt;
+  return GateRecord::undecided(
+      GateId::G7, formatv("no case executes line {0}, '{1}': nothing is known of what it does",
+                          position->first, own.text(*position)));
+}
+
+} // namespace kbopt
