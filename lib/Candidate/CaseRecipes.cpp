@@ -291,7 +291,7 @@ std::vector<CaseRecipe> CaseRecipes::around(const ProgramConstants &constants) c
            static_cast<uint64_t>(constant) <= mostTile(workload)))
         continue;
       const int64_t multiple = static_cast<int64_t>(
-          llvm::alignTo(static_cast<uint64_t>(value), static_cast<uint64_t>(constant)));
+          llvm::alignTo(static_cast<uint64_t>(value) + 1, static_cast<uint64_t>(constant)));
       ++taken;
       for (int64_t size : {multiple - 1, multiple, multiple + 1}) {
         CaseRecipe recipe = derived("");

@@ -40,12 +40,13 @@ public:
   }
   /// Each number by a factor of its own between 1 and 2.
   void stretch(Random &random);
-  /// One of each of \p values, each in a part of the elements of its own.
+  /// A few of each of \p values, each in a part of the elements of its own.
   void place(llvm::ArrayRef<uint64_t> values, Random &random) {
-    const uint64_t part = count / values.size();
-    for (const auto &[i, value] : llvm::enumerate(values))
-      if (part)
-        set(i * part + random.below(part), value);
+    constexpr uint64_t rare = 256, mostOfOne = 8;
+    const uint64_t times = std::clamp<uint64_t>(count / rare, 1, mostOfOne) * values.size(),
+                   part = count / times;
+    for (uint64_t i = 0; i < times && part; ++i)
+      set(i * part + random.below(part), values[i % values.size()]);
   }
   /// The first and the last eighth become \p ends, the third in the middle \p middle: whole rows,
   /// where there are a few.
