@@ -144,14 +144,15 @@ std::vector<uint64_t> integerDictionary(ElementType type, const ProgramConstants
   return values;
 }
 
-/// Bits of what a sum, a product or a comparison does not get rid of.
+/// Bits of what a sum, a product or a comparison does not get rid of. The largest finite numbers
+/// are not among them: sums with them overflow in one order and not in another.
 std::vector<uint64_t> specials(ElementType type) {
   const llvm::fltSemantics &semantics = semanticsOf(type);
-  std::vector<uint64_t> values;
+  const double large = std::sqrt(llvm::APFloat::getLargest(semantics).convertToDouble()) / 4;
+  std::vector<uint64_t> values = {floatBits(large, semantics), floatBits(-large, semantics)};
   for (const llvm::APFloat &number :
-       {llvm::APFloat::getInf(semantics), llvm::APFloat::getLargest(semantics),
-        llvm::APFloat::getQNaN(semantics), llvm::APFloat::getInf(semantics, /*Negative=*/true),
-        llvm::APFloat::getLargest(semantics, /*Negative=*/true)})
+       {llvm::APFloat::getInf(semantics), llvm::APFloat::getQNaN(semantics),
+        llvm::APFloat::getInf(semantics, /*Negative=*/true)})
     values.push_back(number.bitcastToAPInt().getZExtValue());
   return values;
 }

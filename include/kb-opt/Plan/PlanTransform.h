@@ -69,10 +69,9 @@ enum class InputDistribution : uint8_t {
   SprinkledNumbers,  ///< floating point: each up to twice as large, one in eight a tie, a zero, a
                      ///< subnormal or a constant of the program
   SprinkledIntegers, ///< one in eight the end of its type, around zero or a constant of the program
-  FewSpecial, ///< one upload has an infinity, a NaN, the largest and the smallest; the others runs
-              ///< of zeros
-  ZeroRuns,   ///< one upload has zeros at both ends and in the middle; the others are larger
-  EndRuns     ///< one upload has the largest value at both ends and the lowest in the middle
+  FewSpecial,        ///< one upload has infinities, NaN and large numbers; the others runs of zeros
+  ZeroRuns,          ///< one upload has zeros at both ends and in the middle; the others are larger
+  EndRuns            ///< one upload has the largest value at both ends and the lowest in the middle
 };
 /// Those of floating-point values, which every program is held to.
 inline constexpr InputDistribution allInputDistributions[] = {

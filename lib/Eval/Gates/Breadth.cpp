@@ -246,8 +246,9 @@ Expected<GateRecord> runBreadth(GateContext &context) {
   // In a search this is left to the final check, as all cases that ask more are.
   if (context.runsHostsAgain && !context.casesRunAgain && context.effort != JudgeEffort::Search)
     return GateRecord::undecided(
-        GateId::G7, "the candidate's host reads or hands over other numbers than the original's, and "
-                    "no case with other inputs tells whether it makes the same of them");
+        GateId::G7,
+        "the candidate's host reads or hands over other numbers than the original's, and "
+        "no case with other inputs tells whether it makes the same of them");
   if (context.hasRoundedUpload && !context.isHeldToOtherResults && !context.casesRunAgain &&
       context.effort != JudgeEffort::Search)
     return GateRecord::undecided(

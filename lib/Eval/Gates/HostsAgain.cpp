@@ -1,9 +1,9 @@
 //===- HostsAgain.cpp - Hosts that read what their own steps compute --------===//
 //
 // Owns the cases on which each of the two hosts runs again until it has read what the steps that it
-// asks for compute. They judge candidates whose hosts read other results than the original's: results
-// that both read are compared as everywhere, and what the hosts make of the others is compared where
-// they print it.
+// asks for compute. They judge candidates whose hosts read other results than the original's:
+// results that both read are compared as everywhere, and what the hosts make of the others is
+// compared where they print it.
 //
 //===----------------------------------------------------------------------===//
 #include "../JudgeImpl.h"
@@ -99,8 +99,8 @@ Expected<const CaseSource::HostRun &> Judge::Impl::hostAgain(JudgedProgram &prog
   });
 }
 
-/// \p text without the hashes in lines of what a function returned, which say nothing of by how much
-/// numbers differ.
+/// \p text without the hashes in lines of what a function returned, which say nothing of by how
+/// much numbers differ.
 static std::string withoutHashes(StringRef text) {
   std::string result;
   SmallVector<StringRef> lines;
@@ -119,8 +119,7 @@ namespace {
 /// What a host printed, for comparisons.
 struct Printed {
   std::string out, err;
-  explicit Printed(const CaseSource::WholeRun &run)
-      : out(withoutHashes(run.out)), err(run.err) {}
+  explicit Printed(const CaseSource::WholeRun &run) : out(withoutHashes(run.out)), err(run.err) {}
 };
 
 /// The original's host on one case, as often as it takes.
@@ -400,8 +399,7 @@ Expected<std::optional<GateRecord>> checkUnreadResults(GateContext &context, Gat
   Expected<const Reference *> reference = judge.reference(test, context.spread);
   if (!reference)
     return reference.takeError();
-  Expected<RunPointer> run =
-      judge.run(context.candidate, test, RunMode::Plain, judge.runOptions());
+  Expected<RunPointer> run = judge.run(context.candidate, test, RunMode::Plain, judge.runOptions());
   if (!run)
     return run.takeError();
   const std::vector<std::optional<unsigned>> pairs =

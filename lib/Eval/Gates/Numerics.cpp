@@ -129,8 +129,7 @@ GateRecord compareWithReference(const Reference &reference, const RunResult &can
     // promise means: no further off than the original is from itself.
     if (!reference.deterministic && tolerance.promise == Promise::Bitwise)
       tolerance.promise = Promise::Reassociates;
-    Comparison comparison =
-        compareOutput(viewOf(reference, i), bytesOf(mine), tolerance);
+    Comparison comparison = compareOutput(viewOf(reference, i), bytesOf(mine), tolerance);
     if (comparison.accepted)
       continue;
     if (nearMiss)
@@ -221,7 +220,8 @@ Expected<GateRecord> compareOnCases(GateContext &context, ArrayRef<TestCase> tes
   unsigned cases = 0, again = 0;
   std::set<std::string> notes;
   std::vector<std::string> unchanged;
-  if (Expected<std::string> recorded = judge.plan(context.candidate, judge.recordedCase()); !recorded)
+  if (Expected<std::string> recorded = judge.plan(context.candidate, judge.recordedCase());
+      !recorded)
     return blameProgram(recorded.takeError(), gate, FailureClass::Runtime);
   context.runsHostsAgain |= judge.cases.readsOtherwise(*context.candidate.program);
   for (const TestCase &usual : tests) {
@@ -283,9 +283,10 @@ Expected<GateRecord> compareOnCases(GateContext &context, ArrayRef<TestCase> tes
   }
   GateRecord record = GateRecord::pass(gate, "", cases);
   if (again)
-    notes.insert(formatv("the host reads or hands over other numbers than the original's: both hosts "
-                         "ran again on {0} cases, and what they print is compared",
-                         again));
+    notes.insert(
+        formatv("the host reads or hands over other numbers than the original's: both hosts "
+                "ran again on {0} cases, and what they print is compared",
+                again));
   record.details.assign(notes.begin(), notes.end());
   if (!unchanged.empty())
     record.details.push_back(
@@ -296,8 +297,7 @@ Expected<GateRecord> compareOnCases(GateContext &context, ArrayRef<TestCase> tes
 }
 
 Expected<GateRecord> runNumerics(GateContext &context) {
-  Expected<GateRecord> record =
-      compareOnCases(context, {context.judge.recordedCase()}, GateId::G6);
+  Expected<GateRecord> record = compareOnCases(context, {context.judge.recordedCase()}, GateId::G6);
   if (!record || record->stops() || !context.runsHostsAgain)
     return record;
   Expected<std::optional<GateRecord>> unread = checkUnreadResults(context, GateId::G6);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "../JudgeImpl.h"
+#include "SourceSegments.h"
 #include "kb-opt/Eval/LiveCode.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -28,17 +29,22 @@ namespace {
 /// The lines of a candidate that its original does not have.
 class OwnLines {
 public:
-  OwnLines(StringRef original, StringRef candidate) {
+  OwnLines(StringRef original, StringRef candidate) : segments(candidate) {
     SmallVector<StringRef> all;
     original.split(all, '\n');
     for (StringRef line : all)
       known.insert(wordsOf(line));
     candidate.split(lines, '\n');
   }
-  /// The first of \p positions in such a line; nothing if there is none.
-  std::optional<kbrt::SourcePosition> first(const std::set<kbrt::SourcePosition> &positions) const {
-    for (const kbrt::SourcePosition &position : positions)
-      if (position.first - 1 < lines.size() && !known.contains(wordsOf(lines[position.first - 1])))
+  /// The first place in such a line that is not \p executed, while nothing is that always is with
+  /// it; nothing if there is none.
+  std::optional<kbrt::SourcePosition> firstMissing(const kbrt::Coverage &executed) const {
+    std::set<unsigned> reached;
+    for (const kbrt::SourcePosition &position : executed.reached)
+      reached.insert(segments.at(position));
+    for (const kbrt::SourcePosition &position : executed.unreached)
+      if (position.first - 1 < lines.size() && !reached.count(segments.at(position)) &&
+          !known.contains(wordsOf(lines[position.first - 1])))
         return position;
     return std::nullopt;
   }
@@ -48,6 +54,7 @@ public:
 
 private:
   StringSet<> known;
+  SourceSegments segments;
   SmallVector<StringRef> lines;
 };
 
@@ -89,7 +96,7 @@ Expected<std::optional<GateRecord>> findUnexecuted(GateContext &context) {
   const OwnLines own(judge.original.text, candidate.program->text);
   auto missing = [&] {
     std::lock_guard<std::mutex> lock(candidate.mutex);
-    return own.first(candidate.executed.unreached);
+    return own.firstMissing(candidate.executed);
   };
   // Gates whose answers are kept have made no runs this time.
   for (const TestCase &test : judge.seenCases(context.caseCount)) {
@@ -107,11 +114,11 @@ Expected<std::optional<GateRecord>> findUnexecuted(GateContext &context) {
   }
   if (!missing())
     return std::nullopt;
-  std::set<kbrt::SourcePosition> unreached = candidate.executed.unreached;
+  kbrt::Coverage executed = candidate.executed;
   if (judge.cases.areOfAProgram())
-    if (Error error = dropDeadCode(context, unreached))
+    if (Error error = dropDeadCode(context, executed.unreached))
       return std::move(error);
-  const std::optional<kbrt::SourcePosition> position = own.first(unreached);
+  const std::optional<kbrt::SourcePosition> position = own.firstMissing(executed);
   if (!position)
     return std::nullopt;
   return GateRecord::undecided(
