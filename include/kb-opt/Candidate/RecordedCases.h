@@ -43,7 +43,6 @@ public:
   }
 
   std::vector<TestCase> cases() override;
-  bool areOfAProgram() override { return workload.kind == WorkloadKind::Program; }
   /// Those around the constants of its text.
   std::vector<TestCase> casesFor(const ProgramArtefacts &program) override;
   /// The program's own run.

@@ -117,9 +117,6 @@ public:
     (void)program;
     return {};
   }
-  /// Whether they are of a whole program, whose host alone decides what its kernels get. Callers of
-  /// a function or a kernel may pass what no case has.
-  virtual bool areOfAProgram() { return false; }
   /// Folder of the original's recording: plan.json, data.bin, observables.bin.
   virtual llvm::Expected<std::string> original(const TestCase &test) = 0;
   /// Folder of the candidate's: host code run against the recorder alone with

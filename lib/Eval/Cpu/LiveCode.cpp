@@ -156,7 +156,7 @@ static std::string knownOf(const kbrt::LaunchStep &launch, const kbrt::Plan &pla
 
 Expected<std::optional<std::set<kbrt::SourcePosition>>> livePlaces(StringRef bitcode,
                                                                    const kbrt::Plan &plan) {
-  constexpr size_t mostKinds = 8;
+  constexpr size_t mostKinds = 32;
   std::set<std::string> kinds;
   std::set<kbrt::SourcePosition> all;
   for (const kbrt::Step &step : plan.steps) {

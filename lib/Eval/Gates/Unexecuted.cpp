@@ -68,9 +68,9 @@ void JudgedProgram::note(const kbrt::Coverage &coverage) {
     executed.unreached.erase(position);
 }
 
-/// Leaves of what no run of \p context's candidate executed that which a launch of its program may
-/// come to.
-static Error dropDeadCode(GateContext &context, std::set<kbrt::SourcePosition> &unreached) {
+/// Leaves of what no run of \p context's candidate executed that which a launch of the recorded case
+/// may come to, whatever the data are.
+static Error keepLiveCode(GateContext &context, std::set<kbrt::SourcePosition> &unreached) {
   JudgedProgram &candidate = context.candidate;
   Expected<std::string> folder = context.judge.plan(candidate, context.judge.recordedCase());
   if (!folder)
@@ -115,9 +115,8 @@ Expected<std::optional<GateRecord>> findUnexecuted(GateContext &context) {
   if (!missing())
     return std::nullopt;
   kbrt::Coverage executed = candidate.executed;
-  if (judge.cases.areOfAProgram())
-    if (Error error = dropDeadCode(context, executed.unreached))
-      return std::move(error);
+  if (Error error = keepLiveCode(context, executed.unreached))
+    return std::move(error);
   const std::optional<kbrt::SourcePosition> position = own.firstMissing(executed);
   if (!position)
     return std::nullopt;
