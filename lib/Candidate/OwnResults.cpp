@@ -41,8 +41,8 @@ llvm::Expected<std::string> RecordedCases::feedAny(const ProgramArtefacts &progr
 llvm::Expected<std::string> RecordedCases::feedItself(const ProgramArtefacts &program,
                                                       const CaseRecipe &recordedAs,
                                                       bool isElsewhere) {
-  const std::string key = (isElsewhere ? "itself elsewhere " : "itself ") +
-                          digestOf(program.text) + " " + recordedAs.test.name;
+  const std::string key = (isElsewhere ? "itself elsewhere " : "itself ") + digestOf(program.text) +
+                          " " + recordedAs.test.name;
   return once(key, [&](const std::string &folder) -> llvm::Error {
     // The way of its host, and what it read on it: its kernels run.
     llvm::SmallString<128> alone(folder);

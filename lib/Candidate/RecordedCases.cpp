@@ -204,6 +204,8 @@ llvm::Expected<std::string> RecordedCases::record(const CaseRecipe &recipe) {
       std::lock_guard<std::mutex> lock(mutex);
       recordSeconds[recipe.test.name] = recording->wallSeconds;
     }
+    if (recording->status != RecordStatus::Good && !recipe.test.recorded)
+      recording->message += " on case " + recipe.test.name;
     if (llvm::Error error = recording->asError())
       return error;
     return writeHostResults(*recording);
@@ -261,7 +263,7 @@ std::vector<std::string> RecordedCases::reliedOn() {
     return {};
   }
   llvm::Expected<const std::vector<InputFacts> &> held = heldFacts(*base);
-  std::vector<std::string> all;
+  std::vector<std::string> all = recipes.reliedOn();
   if (!held)
     llvm::consumeError(held.takeError());
   else

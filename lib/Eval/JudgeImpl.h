@@ -58,10 +58,10 @@ struct JudgedProgram {
   const ProgramArtefacts *program = nullptr;
   bool isOriginal = false;
   OnceMap<std::pair<const Device *, RunMode>, DeviceImage> images;
-  OnceMap<std::string, std::string> plans;  ///< by case name
-  OnceMap<std::string, PlanFacts> facts;    ///< likewise
-  OnceMap<std::string, RunPointer> runs;    ///< by device, case, mode and options
-  OnceMap<std::string, AuditedPlan> audits; ///< by case name
+  OnceMap<std::string, std::string> plans;              ///< by case name
+  OnceMap<std::string, PlanFacts> facts;                ///< likewise
+  OnceMap<std::string, RunPointer> runs;                ///< by device, case, mode and options
+  OnceMap<std::string, AuditedPlan> audits;             ///< by case name
   OnceMap<std::string, CaseSource::HostRun> hostsAgain; ///< by the name of a case that runs again
   std::mutex mutex;
   std::vector<std::string> folders; ///< of `audits`
@@ -241,8 +241,8 @@ struct Judge::Impl {
   /// The recorded plan of \p program with other values in what its first kernels made
   /// (TestCase::remakes); a `UsageError` where there are no such kernels, or not the original's.
   llvm::Expected<std::string> remadePlan(JudgedProgram &program);
-  /// The host of \p program on \p test, a case on which hosts run again: what it does and prints when
-  /// it has read what its own steps compute. `CannotFollow` where that does not come to rest.
+  /// The host of \p program on \p test, a case on which hosts run again: what it does and prints
+  /// when it has read what its own steps compute. `CannotFollow` where that does not come to rest.
   llvm::Expected<const CaseSource::HostRun &> hostAgain(JudgedProgram &program,
                                                         const TestCase &test);
   /// A new folder with the plan of \p planFolder and \p outputs as what its host reads.
@@ -403,12 +403,13 @@ struct GateContext {
   /// An upload of the candidate's host is the original's but for roundings: the case of other
   /// results must tell that it was computed alike (G7).
   bool hasRoundedUpload = false, isHeldToOtherResults = false;
-  /// The candidate's host reads other results than the original's, or hands over numbers that it made
-  /// from them and that the original's does not upload: the hosts of both programs run again on each
-  /// case.
+  /// The candidate's host reads other results than the original's, or hands over numbers that it
+  /// made from them and that the original's does not upload: the hosts of both programs run again
+  /// on each case.
   bool runsHostsAgain = false;
+  OnceMap<unsigned, std::set<unsigned>> handedOver = {}; ///< of `handedOverResults`
   unsigned casesRunAgain = 0; ///< with other inputs than the recorded ones
-  bool isRun = true; ///< false: only what needs no run is asked (Judge::inspect)
+  bool isRun = true;          ///< false: only what needs no run is asked (Judge::inspect)
 };
 
 llvm::Expected<GateRecord> runProvenance(GateContext &context,
@@ -441,9 +442,14 @@ TestCase runAgainOn(const TestCase &test);
 /// differs from the original's by more than roundings; nothing if it does not. Counts the case.
 llvm::Expected<std::optional<GateRecord>> compareHostsAgain(GateContext &context,
                                                             const TestCase &test, GateId gate);
-/// Results of the recorded case that the original's host reads and the candidate's does not: a record
-/// where not all of them show in what the original prints.
+/// Results of the recorded case that the original's host reads and the candidate's does not: a
+/// record where not all of them show in what the original prints.
 llvm::Expected<std::optional<GateRecord>> checkUnreadResults(GateContext &context, GateId gate);
+
+/// Results of the recorded case, by number, each element of which the original's host makes
+/// something of that it hands over to the device again, as far as some of them tell. Found out
+/// once.
+llvm::Expected<const std::set<unsigned> &> handedOverResults(GateContext &context);
 
 /// By result of the original, the one of the candidate that stands for it; nothing where it reads
 /// none. Results of the same size that pass the comparison belong together, and then those of the
@@ -489,11 +495,12 @@ llvm::Expected<GateRecord> blameProgram(llvm::Error error, GateId gate, FailureC
 
 /// Outputs of \p candidate against the reference of \p test under the promise. \p nearMiss, if
 /// given, becomes whether what was refused may be the draw of the spread, not the candidate. With
-/// \p readsOtherwise only the results that both hosts read are compared (`pairResults`).
+/// \p readsOtherwise only the results that both hosts read are compared (`pairResults`), but for \p
+/// exempt.
 GateRecord compareWithReference(const Reference &reference, const RunResult &candidate,
                                 const TestCase &test, const CandidatePromise &promise,
                                 CaseSource &cases, GateId gate, bool *nearMiss = nullptr,
-                                bool readsOtherwise = false);
+                                bool readsOtherwise = false, const std::set<unsigned> &exempt = {});
 Tolerance toleranceFor(const CandidatePromise &promise, CaseSource &cases, const TestCase &test,
                        const Reference &reference, unsigned output);
 inline llvm::ArrayRef<uint8_t> bytesOf(llvm::StringRef text) {
@@ -505,6 +512,8 @@ OutputView viewOf(const Reference &reference, unsigned index);
 /// itself fails are passed over.
 llvm::Expected<GateRecord> compareOnCases(GateContext &context, llvm::ArrayRef<TestCase> tests,
                                           GateId gate);
+/// \p record, which \p test ended, with the statement that would leave that case out.
+GateRecord withRemedy(GateRecord record, const TestCase &test, CaseSource &cases);
 /// Outputs \p a and \p b are the same bits (NaNs count as one value).
 std::optional<std::string> firstDifference(const std::vector<OutputSpec> &specs, const RunResult &a,
                                            const RunResult &b);

@@ -60,8 +60,8 @@ bool sameToken(StringRef a, StringRef b) {
   if (a == b)
     return true;
   double x, y;
-  if (long long n, m; isWholeNumber(a) && isWholeNumber(b) && !a.getAsInteger(10, n) &&
-                      !b.getAsInteger(10, m))
+  if (long long n, m;
+      isWholeNumber(a) && isWholeNumber(b) && !a.getAsInteger(10, n) && !b.getAsInteger(10, m))
     return std::abs(n) >= 100000 && (n - m == 1 || m - n == 1);
   if (a.getAsDouble(x) || b.getAsDouble(y) || !std::isfinite(x) || !std::isfinite(y))
     return false;
@@ -169,8 +169,8 @@ bool Expectation::isSame(StringRef word, size_t line, size_t token, Closeness cl
   // 16 roundings, as of what a host computes from results (Plan/HostValues.h); the factor is that
   // of a declared reassociation (docs/Verification.md).
   constexpr double roundings = 0x1p-20, factor = 4;
-  return std::fabs(x - y) <= std::max({roundings * std::fabs(x), factor * moves[line][token],
-                                       1.01 * lastPlace(own)});
+  return std::fabs(x - y) <=
+         std::max({roundings * std::fabs(x), factor * moves[line][token], 1.01 * lastPlace(own)});
 }
 
 std::optional<GateRecord> Expectation::compare(StringRef output, Closeness closeness,
