@@ -231,7 +231,7 @@ GateRecord withRemedy(GateRecord record, const TestCase &test, CaseSource &cases
 
 /// Where the hosts run again, \p test as they do; else \p test.
 static TestCase heldTo(const GateContext &context, const TestCase &test) {
-  const bool isUsual = test.remakes || test.isElsewhere || test.feedsOtherResults;
+  const bool isUsual = test.remakes || test.feedsOtherResults;
   return context.runsHostsAgain && !isUsual ? runAgainOn(test) : test;
 }
 
