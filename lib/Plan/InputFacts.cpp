@@ -2,6 +2,7 @@
 #include "kb-opt/Plan/InputFacts.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 #include <cstring>
@@ -184,13 +185,14 @@ std::string kbopt::describe(const InputFacts &facts) {
   if (facts.range) {
     std::string ends;
     llvm::raw_string_ostream(ends)
-        << "between " << facts.range->first << " and " << facts.range->second;
+        << llvm::format("between %g and %g", facts.range->first, facts.range->second);
     words.push_back(ends);
   }
   if (facts.padding) {
     std::string rows;
     llvm::raw_string_ostream(rows)
-        << "rows of " << facts.padding->row << " that are filled up with " << facts.padding->with;
+        << "rows of " << facts.padding->row
+        << llvm::format(" that are filled up with %g", facts.padding->with);
     words.push_back(rows);
   }
   return (facts.name.empty() ? "upload " + std::to_string(facts.upload) : "'" + facts.name + "'") +

@@ -86,11 +86,20 @@ TEST(CaseRecipes, SayWhichStatementLeavesACaseOut) {
       "size 'n' is 5 there, which is no multiple of 4; if callers only pass multiples of 4, "
       "state 'admissible: {n: {multiple: 4}}' in the workload, or 'minimum: 6' if they pass none "
       "so small");
-  EXPECT_EQ(recipes.remedy("n=0"), "size 'n' is 0 there; if callers pass none so small, state "
-                                   "'admissible: {n: {minimum: 1}}' in the workload");
   EXPECT_TRUE(llvm::StringRef(recipes.remedy("misaligned buffers")).contains("alignment: 16"));
   EXPECT_EQ(recipes.remedy("recorded"), "");
   EXPECT_EQ(recipes.remedy("no such case"), "");
+  std::string odd = yaml;
+  odd.replace(odd.find("1000"), 4, "999");
+  CaseRecipes recipesOfOdd(llvm::cantFail(parseWorkload(odd, "w.yaml")),
+                           {"scale",
+                            true,
+                            "void",
+                            {{"x", "const float *"}, {"out", "float *"}, {"n", "int"}},
+                            "k.cu:1:1"});
+  EXPECT_EQ(recipesOfOdd.remedy("n=5"),
+            "size 'n' is 5 there; if callers pass none so small, state 'admissible: {n: {minimum: "
+            "6}}' in the workload");
 }
 
 TEST(CaseRecipes, RunsOfTheDriverAreNumberedInOrder) {

@@ -117,7 +117,8 @@ TEST(Workload, ErrorsNameLineAndColumn) {
   EXPECT_EQ(
       errorOf("entry: f\nsizes: {n: 4}\nshapes: 3\n"),
       "w.yaml:3:1: a workload has no field 'shapes' (fields: program, entry, kernel, sizes, "
-      "parameters, grid, block, shared, oracle, tolerance, test-sizes, unseen-sizes, uploads)");
+      "parameters, grid, block, shared, oracle, tolerance, test-sizes, unseen-sizes, uploads, "
+      "admissible)");
   EXPECT_EQ(errorOf("entry: f\nsizes: {n: -4}\n"),
             "w.yaml:2:12: size 'n' must be a whole number of at least 0");
   EXPECT_EQ(errorOf("entry: f\nsizes: {n: 4}\nparameters:\n  - name: a\n    type: f32\n"
@@ -346,7 +347,7 @@ TEST(Workload, SaysWhichSizesAreAdmissible) {
 
 TEST(Workload, RefusesShapesThatCallersDoNotPass) {
   EXPECT_EQ(refusalOf(entryWorkload("admissible: {n: {multiple: 48}}\n", "value: n")),
-            "w.yaml:3:17: size 'n' is 64, which is not a multiple of 48");
+            "w.yaml:3:18: size 'n' is 64, which is not a multiple of 48");
   EXPECT_EQ(refusalOf(entryWorkload("admissible: {k: {minimum: 4}}\ntest-sizes: [{k: 5}, {k: 3}]\n",
                                     "value: n")),
             "w.yaml:4:23: size 'k' is 3, but callers pass at least 4");
@@ -365,9 +366,9 @@ TEST(Workload, SaysWhatParametersKeep) {
              "init: 'padded(k, n)', range: [-1, n-1], padding: {row: k, with: -1}}\n"
              "  - {name: eps, value: 1e-5, fixed: true}\n");
   ASSERT_EQ(workload.uploadFacts.size(), 2u);
-  EXPECT_EQ(describe(workload.uploadFacts[0]), "'y' stays zero: the workload says so");
-  EXPECT_EQ(workload.uploadFacts[0].upload, 1u); // inputs come first
-  EXPECT_EQ(describe(workload.uploadFacts[1]),
+  EXPECT_EQ(describe(workload.uploadFacts[1]), "'y' stays zero: the workload says so");
+  EXPECT_EQ(workload.uploadFacts[1].upload, 1u); // inputs come first
+  EXPECT_EQ(describe(workload.uploadFacts[0]),
             "'at' stays between -1 and 63 and rows of 6 that are filled up with -1: the workload "
             "says so");
   EXPECT_EQ(workload.parameters[0].alignment, 16u);
