@@ -159,7 +159,7 @@ template <typename T> OracleSum shadowOf(const std::vector<T> &x) {
 double boundOf(const OracleSum &shadow, FloatFormat format, double original) {
   const double u = format == FloatFormat::F16 ? 0x1p-11 : 0x1p-24;
   const kbrt::OracleElement element = kbrt::oracle::elementOf(shadow, format);
-  return std::max(element.error + 4 * u * std::fabs(element.value),
+  return std::max(element.error + element.inherited + 4 * u * std::fabs(element.value),
                   2 * std::fabs(original - element.value));
 }
 

@@ -157,17 +157,23 @@ struct Rule {
     return std::max({tolerance.kappa() * originalError, terms,
                      tolerance.absolute + tolerance.relative * std::fabs(r)});
   }
-  /// How far element \p index, which the original makes \p r, may be from its reference in float64:
-  /// by the error bound of its sums in any order and some roundings, as everywhere, or by twice the
-  /// original's own distance. Nothing if there is no finite reference.
-  std::optional<double> forwardBound(size_t index, double r) const {
+  /// How far element \p index, which the original makes \p r and whose error is known to be \p
+  /// originalError, may be from its reference in float64: by the error bound of its sum in any
+  /// order and some roundings, as everywhere, or by twice the original's own distance. What errors
+  /// of terms add up to, at the worst, grows without measure in long computations, so that it
+  /// counts up to a multiple of what is known of the original. Nothing if there is no finite
+  /// reference.
+  std::optional<double> forwardBound(size_t index, double r, double originalError) const {
     if (output.float64.empty() || tolerance.promise == Promise::Bitwise)
       return std::nullopt;
     const kbrt::OracleElement &exact = output.float64[index];
     const double magnitude = std::max(std::fabs(exact.value), 8 * smallestNormal(output.type)),
                  roundings = Tolerance::leastRoundings * u * magnitude,
-                 own = 2 * std::fabs(r - exact.value);
-    double bound = std::max(exact.error * scale + roundings, own);
+                 distance = std::fabs(r - exact.value);
+    constexpr double mostInherited = 64;
+    const double inherited = std::min(
+        exact.inherited * scale, mostInherited * std::max({originalError, distance, roundings}));
+    double bound = std::max(exact.error * scale + inherited + roundings, 2 * distance);
     if (tolerance.isHeldToFloat64)
       bound = std::max(bound, tolerance.absolute + tolerance.relative * magnitude);
     if (!std::isfinite(exact.value) || !std::isfinite(bound))
@@ -277,7 +283,7 @@ void compareValues(const Rule &rule, ArrayRef<uint8_t> candidate, size_t begin, 
     }
     if (finiteClass(r) != 0)
       continue;
-    const std::optional<double> forward = rule.forwardBound(i, r);
+    const std::optional<double> forward = rule.forwardBound(i, r, originalError);
     const double terms = rule.terms(r), difference = std::fabs(c - r),
                  known = std::max({originalError, terms, forward.value_or(0)});
     piece.squaredError += difference * difference;
@@ -304,7 +310,7 @@ void compareValues(const Rule &rule, ArrayRef<uint8_t> candidate, size_t begin, 
 }
 
 std::string describeMiss(const Rule &rule, size_t index, double c, double r) {
-  const std::optional<double> forward = rule.forwardBound(index, r);
+  const std::optional<double> forward = rule.forwardBound(index, r, rule.originalError(index));
   std::string ofOracle;
   if (forward) {
     const kbrt::OracleElement &exact = rule.output.float64[index];

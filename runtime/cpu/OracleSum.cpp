@@ -210,8 +210,8 @@ OracleSum compute(OracleOperation operation, FloatFormat from, FloatFormat to, c
                value = evaluate(operation, a, b);
   const bool isExact = ofA == 0 && ofB == 0 && isExactInFloat64(operation, value, a, b);
   switch (operation) {
-  case OracleOperation::Convert:
-    return term(value, ofA, isExact, 1, to, longest);
+  case OracleOperation::Convert: // to a wider format it rounds nothing
+    return term(value, ofA, isExact, formatOf(to).digits < formatOf(from).digits, to, longest);
   case OracleOperation::Multiply:
     return term(value, std::fabs(a) * ofB + std::fabs(b) * ofA + ofA * ofB, isExact, 1, to,
                 longest);
@@ -228,7 +228,7 @@ OracleSum compute(OracleOperation operation, FloatFormat from, FloatFormat to, c
 }
 
 OracleElement elementOf(const OracleSum &sum, FloatFormat format) {
-  return {sum.value, errorOf(sum, format), sum.longest};
+  return {sum.value, errorOf(sum, format) - sum.error, sum.error, sum.longest};
 }
 
 } // namespace kbrt::oracle

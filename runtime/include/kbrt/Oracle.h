@@ -76,9 +76,10 @@ enum class OracleOperation : uint32_t {
 
 /// What a run in mode Oracle tells of one element that the plan reads.
 struct OracleElement {
-  double value; ///< in float64
-  double error; ///< the forward bound of every order of its sums
-  double terms; ///< of the longest sum behind it
+  double value;     ///< in float64
+  double error;     ///< the forward bound of every order of the sum that it is
+  double inherited; ///< the sum of the bounds of its terms' errors
+  double terms;     ///< of the longest sum behind it
 };
 
 } // namespace kbrt

@@ -1,6 +1,7 @@
 //===- OracleMemoryTest.cpp - the shadow of memory ------------------------===//
 #include "OracleMemory.h"
 #include "OracleSum.h"
+#include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
 
