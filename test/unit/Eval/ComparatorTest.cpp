@@ -232,7 +232,7 @@ TEST(Comparator, TheForwardBoundAcceptsWhatOtherBoundsDoNot) {
   EXPECT_NEAR(near.worstOfForwardBound, 0.8, 1e-2);
   Comparison far = test.compare({1.0002f, 2}, reassociates());
   EXPECT_FALSE(far.accepted);
-  EXPECT_EQ(far.reason, "out[0] is 1.00019997, expected 1 (off by 2.00e-04, allowed 2.40e-07; off "
+  EXPECT_EQ(far.reason, "out[0] is 1.00020003, expected 1 (off by 2.00e-04, allowed 2.40e-07; off "
                         "by 1.90e-04 from the float64 oracle 1.00001000e+00, allowed 1.00e-04 for "
                         "sums of up to 300 terms)");
   // What is exact has no bound but the roundings of the result.
