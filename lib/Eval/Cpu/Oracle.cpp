@@ -10,12 +10,10 @@
 // registers and in memory.
 //
 //===----------------------------------------------------------------------===//
-#include "FloatCarriers.h"
-#include "OracleLanes.h"
+#include "OracleInserter.h"
 #include "Steps.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
-#include <map>
 
 using namespace llvm;
 using kbrt::FloatFormat;
@@ -23,53 +21,14 @@ using kbrt::OracleOperation;
 
 namespace kbopt::cpu {
 
-namespace {
-class OracleInserter {
-public:
-  OracleInserter(ImageContext &context, Function &function)
-      : function(function), carriers(function), lanes(context, function) {}
-  void run();
-
-private:
-  void storeNumber(StoreInst &store);
-  void copyBytes(MemTransferInst &transfer);
-  Lanes exchange(AtomicCmpXchgInst &exchange);
-  Lanes update(AtomicRMWInst &update);
-
-  /// The shadows of \p value, which consists of numbers of \p format, computed behind it.
-  Lanes of(Value *value, FloatFormat format);
-  Lanes of(Value *value) { return of(value, formatOf(value)); }
-  Lanes compute(Instruction &instruction);
-  std::optional<Lanes> followBits(Instruction &instruction);
-  std::optional<Lanes> followCall(CallInst &call);
-  std::optional<Lanes> apply(NamedOperation operation, CallInst &call);
-  Lanes loadNumbers(IRBuilder<> &b, Value *pointer, FloatFormat format, unsigned count);
-  /// Of a value whose making is not followed.
-  Lanes exactly(Value *value, FloatFormat format);
-  Lanes merge(PHINode &phi);
-  void completePhis();
-
-  FloatFormat formatOf(const Value *value) const { return *carriers.formatOf(value); }
-  Value *element(IRBuilder<> &b, Value *value, FloatFormat format, unsigned index);
-
-  Function &function;
-  const FloatCarriers carriers;
-  LaneBuilder lanes;
-  std::map<std::pair<Value *, FloatFormat>, Lanes> known; ///< a constant may be several
-  SmallVector<PHINode *> incomplete;
-};
-} // namespace
-
-/// How many numbers of \p format \p value has room for.
-static unsigned countOf(const Value *value, FloatFormat format) {
+unsigned countOf(const Value *value, FloatFormat format) {
   const Type *type = value->getType();
   if (auto *pair = dyn_cast<StructType>(type))
     type = pair->getElementType(0);
   return type->getPrimitiveSizeInBits().getFixedValue() / bitsOf(format);
 }
 
-/// The instruction before which what is computed from \p value goes.
-static Instruction *behind(Value *value, Function &function) {
+Instruction *behind(Value *value, Function &function) {
   if (auto *phi = dyn_cast<PHINode>(value))
     return &*phi->getParent()->getFirstInsertionPt();
   if (auto *instruction = dyn_cast<Instruction>(value))
@@ -194,130 +153,6 @@ Lanes OracleInserter::compute(Instruction &instruction) {
       return std::move(*followed);
   }
   return exactly(&instruction, format);
-}
-
-/// What moves, selects, packs or unpacks numbers.
-std::optional<Lanes> OracleInserter::followBits(Instruction &instruction) {
-  const FloatFormat format = formatOf(&instruction);
-  const unsigned count = countOf(&instruction, format);
-  // An operand that is no number of the same format, as a mask, is followed no further.
-  auto isAlike = [&](const Value *value) {
-    return isa<Constant>(value) || carriers.formatOf(value) == format;
-  };
-  auto zeros = [&](IRBuilder<> &b) {
-    return lanes.exactly(b, ConstantFP::get(b.getDoubleTy(), 0.0));
-  };
-  IRBuilder<> b(behind(&instruction, function));
-  Value *first = instruction.getNumOperands() ? instruction.getOperand(0) : nullptr;
-  switch (instruction.getOpcode()) {
-  case Instruction::Freeze:
-  case Instruction::BitCast:
-  case Instruction::ExtractValue:
-    if (!isAlike(first))
-      return std::nullopt;
-    return of(first, format);
-  case Instruction::Select: {
-    Value *yes = instruction.getOperand(1), *no = instruction.getOperand(2);
-    if (!isAlike(yes) || !isAlike(no))
-      return std::nullopt;
-    const Lanes x = of(yes, format), y = of(no, format);
-    const bool isVector = first->getType()->isVectorTy();
-    if (isVector && cast<FixedVectorType>(first->getType())->getNumElements() != count)
-      return std::nullopt;
-    Lanes result;
-    for (unsigned i = 0; i < count; ++i)
-      result.push_back(
-          lanes.select(b, isVector ? b.CreateExtractElement(first, i) : first, x[i], y[i]));
-    return result;
-  }
-  case Instruction::ExtractElement: {
-    auto *index = dyn_cast<ConstantInt>(instruction.getOperand(1));
-    if (!index || !isAlike(first))
-      return std::nullopt;
-    const Lanes all = of(first, format);
-    const uint64_t begin = index->getZExtValue() * count;
-    if (begin + count > all.size())
-      return std::nullopt;
-    return Lanes(all.begin() + begin, all.begin() + begin + count);
-  }
-  case Instruction::InsertElement: {
-    auto *index = dyn_cast<ConstantInt>(instruction.getOperand(2));
-    if (!index || !isAlike(instruction.getOperand(1)))
-      return std::nullopt;
-    Lanes all = isa<UndefValue>(first) ? Lanes(count, zeros(b)) : of(first, format);
-    const Lanes its = of(instruction.getOperand(1), format);
-    const uint64_t begin = index->getZExtValue() * its.size();
-    if (begin + its.size() > all.size())
-      return std::nullopt;
-    std::copy(its.begin(), its.end(), all.begin() + begin);
-    return all;
-  }
-  case Instruction::ShuffleVector: {
-    auto &shuffle = cast<ShuffleVectorInst>(instruction);
-    Lanes all;
-    for (Value *operand : shuffle.operand_values()) {
-      if (!isa<UndefValue>(operand) && !isAlike(operand))
-        return std::nullopt;
-      const Lanes its = isa<UndefValue>(operand)
-                            ? Lanes(cast<FixedVectorType>(operand->getType())->getNumElements() *
-                                        (count / shuffle.getShuffleMask().size()),
-                                    zeros(b))
-                            : of(operand, format);
-      all.append(its.begin(), its.end());
-    }
-    const unsigned per = count / shuffle.getShuffleMask().size();
-    Lanes result;
-    for (int from : shuffle.getShuffleMask())
-      for (unsigned i = 0; i < per; ++i)
-        result.push_back(all[std::max(from, 0) * per + i]);
-    return result;
-  }
-  case Instruction::Trunc: {
-    if (!isAlike(first))
-      return std::nullopt;
-    const Lanes all = of(first, format);
-    return Lanes(all.begin(), all.begin() + count);
-  }
-  case Instruction::ZExt: {
-    if (!isAlike(first))
-      return std::nullopt;
-    Lanes all = of(first, format);
-    all.resize(count, zeros(b));
-    return all;
-  }
-  case Instruction::Shl:
-  case Instruction::LShr: {
-    auto *amount = dyn_cast<ConstantInt>(instruction.getOperand(1));
-    if (!amount || instruction.getType()->isVectorTy() || !isAlike(first) ||
-        amount->getZExtValue() % bitsOf(format) != 0)
-      return std::nullopt;
-    const Lanes all = of(first, format);
-    const uint64_t step = amount->getZExtValue() / bitsOf(format);
-    const bool isUp = instruction.getOpcode() == Instruction::Shl;
-    Lanes result;
-    for (uint64_t i = 0; i < count; ++i) {
-      const uint64_t from = isUp ? i - step : i + step;
-      result.push_back(from < count ? all[from] : zeros(b));
-    }
-    return result;
-  }
-  case Instruction::Or: {
-    Value *second = instruction.getOperand(1);
-    if (!isAlike(first) || !isAlike(second) || instruction.getType()->isVectorTy())
-      return std::nullopt;
-    // Halves are put together: of each, one operand has the bits.
-    const Lanes x = of(first, format), y = of(second, format);
-    Lanes result;
-    for (unsigned i = 0; i < count; ++i) {
-      Value *isZero = b.CreateFCmpOEQ(element(b, second, format, i),
-                                      Constant::getNullValue(typeOf(format, b.getContext())));
-      result.push_back(lanes.select(b, isZero, x[i], y[i]));
-    }
-    return result;
-  }
-  default:
-    return std::nullopt;
-  }
 }
 
 std::optional<Lanes> OracleInserter::followCall(CallInst &call) {
