@@ -277,6 +277,42 @@ TEST_F(JudgeTest, TheFloat64OracleDecidesWhatIsOutOfBounds) {
       << details(without, GateId::G6);
 }
 
+TEST_F(JudgeTest, AWorkloadMayAskForTheFloat64Oracle) {
+  Behaviour plain = device.programs["original"];
+  bool isThere = true;
+  device.programs["original"] = [&, plain](RunMode mode, llvm::StringRef folder,
+                                           const RunOptions &options) {
+    RunResult result = plain(mode, folder, options);
+    if (mode != RunMode::Oracle)
+      return result;
+    std::vector<kbrt::OracleElement> elements;
+    for (unsigned i = 0; i < count; ++i)
+      elements.push_back({2.0 * (i + 1), 0, 0, 1});
+    result.outputs[0] = std::string(reinterpret_cast<const char *>(elements.data()),
+                                    elements.size() * sizeof elements[0]);
+    result.status = isThere ? RunStatus::Ok : RunStatus::Unsupported;
+    result.message = isThere ? "" : "a construct";
+    return result;
+  };
+  program("near", [](const RunOptions &) {
+    return floats([](unsigned i) { return 2.0f * (i + 1) * 1.00001f; });
+  });
+  promise.result = Promise::Reassociates;
+  cases.stated.reductionLength = 1000; // what the original's results would allow
+  EXPECT_TRUE(verdict("near").isCorrect()) << verdict("near").summary();
+  cases.stated.isHeldToFloat64 = true;
+  EXPECT_EQ(verdict("near").gate, GateId::G6);
+  program("right", [](const RunOptions &) { return right(); });
+  EXPECT_TRUE(verdict("right").isCorrect()) << verdict("right").summary();
+  // Where it cannot be had, the original's results decide.
+  isThere = false;
+  Verdict without = verdict("near");
+  EXPECT_TRUE(without.isCorrect()) << without.summary();
+  EXPECT_TRUE(llvm::any_of(without.gates, [](const GateRecord &record) {
+    return llvm::is_contained(record.details, "no float64 oracle for case recorded: a construct");
+  }));
+}
+
 TEST_F(JudgeTest, OnlyTheRecordedShapeIsNotEnough) {
   program("special", [](const RunOptions &) { return right(); });
   Behaviour good = device.programs["special"];
