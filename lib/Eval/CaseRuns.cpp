@@ -21,6 +21,11 @@ Expected<CaseSource::WholeRun> CaseSource::fedHost(const ProgramArtefacts &) {
 Expected<CaseSource::WholeRun> CaseSource::originalHost(unsigned) {
   return make_error<UsageError>("no host is fed");
 }
+bool CaseSource::readsOtherwise(const ProgramArtefacts &) { return false; }
+Expected<CaseSource::HostRun> CaseSource::runAgain(const ProgramArtefacts &, const TestCase &,
+                                                   const std::string &) {
+  return make_error<UsageError>("no host runs again");
+}
 Expected<std::string> CaseSource::candidateElsewhere(const ProgramArtefacts &program,
                                                      const TestCase &recorded) {
   return candidate(program, recorded);
@@ -101,6 +106,10 @@ Expected<std::string> Judge::Impl::plan(JudgedProgram &program, const TestCase &
         TimedPart timed = this->timed("plan", test);
         if (test.remakes)
           return remadePlan(program);
+        if (!test.runsAgainOn.empty()) {
+          Expected<const CaseSource::HostRun &> again = hostAgain(program, test);
+          return again ? Expected<std::string>(again->folder) : again.takeError();
+        }
         if (test.isElsewhere)
           return program.isOriginal ? plan(program, recordedCase())
                                     : cases.candidateElsewhere(*program.program, recordedCase());

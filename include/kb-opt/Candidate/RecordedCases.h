@@ -60,6 +60,9 @@ public:
   }
   llvm::Expected<WholeRun> fedHost(const ProgramArtefacts &program) override;
   llvm::Expected<WholeRun> originalHost(unsigned number) override;
+  bool readsOtherwise(const ProgramArtefacts &program) override;
+  llvm::Expected<HostRun> runAgain(const ProgramArtefacts &program, const TestCase &test,
+                                   const std::string &results) override;
   Tolerance tolerance(const TestCase &test, unsigned output) override;
   void lessen(const TestCase &test) override;
   std::vector<std::string> reliedOn() override;
@@ -91,6 +94,26 @@ private:
   llvm::Expected<std::string> feedAs(const std::string &key, const ProgramArtefacts &program,
                                      const CaseRecipe &recordedAs, const std::string &base,
                                      double quietSeconds, bool isElsewhere);
+  /// The request behind a run of a host of \p program alone, which may take some times as long as
+  /// the original's. Fails where it took too long once.
+  llvm::Expected<RecordRequest> hostRequest(const ProgramArtefacts &program,
+                                            const CaseRecipe &recordedAs, std::string folder,
+                                            double quietSeconds, bool isElsewhere);
+  /// What \p recording, of a host alone, says against \p program; keeps what it printed under \p
+  /// key. \p mayFail: it was told other results than its own.
+  llvm::Error takeHostRun(const Recording &recording, const std::string &key,
+                          const ProgramArtefacts &program, const CaseRecipe &recordedAs,
+                          bool isElsewhere, bool mayFail);
+  /// Whether the host of \p program reads other results than the original's on \p recordedAs.
+  bool readsOtherwise(const ProgramArtefacts &program, const CaseRecipe &recordedAs) const;
+  /// `feed` of a host that reads other results than the original's: it runs by itself, with its
+  /// kernels, and is fed what it read then.
+  llvm::Expected<std::string> feedItself(const ProgramArtefacts &program,
+                                         const CaseRecipe &recordedAs, bool isElsewhere);
+  /// `feed`, or `feedItself` where the host reads other results than those in \p base.
+  llvm::Expected<std::string> feedAny(const ProgramArtefacts &program, const CaseRecipe &recordedAs,
+                                      const std::string &base, double quietSeconds,
+                                      bool isElsewhere = false);
   /// What the host printed whose feeding has the name \p key.
   WholeRun fedRun(const std::string &key) const;
   llvm::Expected<std::string> record(const CaseRecipe &recipe);
@@ -136,6 +159,9 @@ private:
   std::map<std::string, double> recordSeconds; ///< of the original's host, by case
   std::map<std::string, Recording> endless; ///< by digest, candidates whose host took too long once
   std::map<Digest, Digest> hosts;           ///< text to host text
+  /// Digests of candidates and names of cases on which their hosts read other results.
+  std::set<std::pair<Digest, std::string>> otherReaders;
+  std::atomic<unsigned> runsAgain = 0; ///< folders of `runAgain`
   OnceMap<std::string, std::string> done;
   OnceMap<unsigned, bool> hasSpace;
   OnceMap<unsigned, OtherResults> otherwise;
