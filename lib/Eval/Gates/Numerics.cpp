@@ -112,17 +112,12 @@ GateRecord compareWithReference(const Reference &reference, const RunResult &can
   // Programs read one result again and again; the same bytes held against the same ones are as
   // right as before.
   std::map<std::pair<const char *, const char *>, unsigned> compared;
-<<<<<<< HEAD
   std::vector<std::string> byForwardBound;
-  for (unsigned i = 0; i < candidate.outputs.size(); ++i) {
-    const SharedBytes &mine = candidate.outputs[i], &its = reference.run->outputs[i];
-=======
   for (unsigned i = 0; i < reference.run->outputs.size(); ++i) {
     if (readsOtherwise && !pairs[i])
       continue;
     const SharedBytes &mine = candidate.outputs[readsOtherwise ? *pairs[i] : i],
                       &its = reference.run->outputs[i];
->>>>>>> main
     if (mine.data() == its.data() && mine.size() == its.size())
       continue;
     if (mine.size() != its.size()) // as where the device makes the last sum instead of the host
@@ -140,9 +135,7 @@ GateRecord compareWithReference(const Reference &reference, const RunResult &can
     // promise means: no further off than the original is from itself.
     if (!reference.deterministic && tolerance.promise == Promise::Bitwise)
       tolerance.promise = Promise::Reassociates;
-    Comparison comparison =
-<<<<<<< HEAD
-        compareOutput(viewOf(reference, i), bytesOf(candidate.outputs[i]), tolerance);
+    Comparison comparison = compareOutput(viewOf(reference, i), bytesOf(mine), tolerance);
     if (comparison.accepted) {
       if (comparison.byForwardBound > 0)
         byForwardBound.push_back(formatv(
@@ -150,10 +143,6 @@ GateRecord compareWithReference(const Reference &reference, const RunResult &can
             "oracle alone, for sums of up to {4:f0} terms; they take at most {5:f2} of it",
             test.name, reference.outputs[i].name, comparison.byForwardBound, comparison.elements,
             comparison.longestSum, comparison.worstOfForwardBound));
-=======
-        compareOutput(viewOf(reference, i), bytesOf(mine), tolerance);
-    if (comparison.accepted)
->>>>>>> main
       continue;
     }
     if (nearMiss)
@@ -218,8 +207,8 @@ static Expected<GateRecord> compareWithOracle(GateContext &context, const TestCa
   }
   Reference exact = reference;
   exact.float64 = oracle->outputs;
-  GateRecord record =
-      compareWithReference(exact, run, test, context.promise, judge.cases, usual.gate);
+  GateRecord record = compareWithReference(exact, run, test, context.promise, judge.cases,
+                                           usual.gate, nullptr, context.runsHostsAgain);
   if (record.stops())
     return record;
   Expected<Admission> without = judge.admission(test, context.promise, context.spread);
@@ -296,7 +285,8 @@ Expected<GateRecord> compareOnCases(GateContext &context, ArrayRef<TestCase> tes
   unsigned cases = 0, again = 0;
   std::set<std::string> notes;
   std::vector<std::string> unchanged;
-  if (Expected<std::string> recorded = judge.plan(context.candidate, judge.recordedCase()); !recorded)
+  if (Expected<std::string> recorded = judge.plan(context.candidate, judge.recordedCase());
+      !recorded)
     return blameProgram(recorded.takeError(), gate, FailureClass::Runtime);
   context.runsHostsAgain |= judge.cases.readsOtherwise(*context.candidate.program);
   for (const TestCase &usual : tests) {
@@ -358,9 +348,10 @@ Expected<GateRecord> compareOnCases(GateContext &context, ArrayRef<TestCase> tes
   }
   GateRecord record = GateRecord::pass(gate, "", cases);
   if (again)
-    notes.insert(formatv("the host reads or hands over other numbers than the original's: both hosts "
-                         "ran again on {0} cases, and what they print is compared",
-                         again));
+    notes.insert(
+        formatv("the host reads or hands over other numbers than the original's: both hosts "
+                "ran again on {0} cases, and what they print is compared",
+                again));
   record.details.assign(notes.begin(), notes.end());
   if (!unchanged.empty())
     record.details.push_back(
@@ -371,8 +362,7 @@ Expected<GateRecord> compareOnCases(GateContext &context, ArrayRef<TestCase> tes
 }
 
 Expected<GateRecord> runNumerics(GateContext &context) {
-  Expected<GateRecord> record =
-      compareOnCases(context, {context.judge.recordedCase()}, GateId::G6);
+  Expected<GateRecord> record = compareOnCases(context, {context.judge.recordedCase()}, GateId::G6);
   if (!record || record->stops() || !context.runsHostsAgain)
     return record;
   Expected<std::optional<GateRecord>> unread = checkUnreadResults(context, GateId::G6);
