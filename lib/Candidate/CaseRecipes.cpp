@@ -45,6 +45,7 @@ CaseRecipes::CaseRecipes(Workload given, Signature called)
       recipe.test.variesRecorded = true;
       recipe.test.mostLessenings = mostLessenings(distribution);
       recipe.test.hasExactSums = distribution == InputDistribution::WholeNumbers;
+      recipe.test.hasEqualValues = distribution == InputDistribution::AllEqual;
       recipe.seed = seed;
       recipe.distribution = distribution;
       recipe.test.name = "seed=" + std::to_string(seed) + " " + toString(distribution).str();
@@ -145,6 +146,21 @@ static int64_t wholeTiles(int64_t size, uint64_t most) {
   return static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(size), tile));
 }
 
+int64_t CaseRecipes::admissible(const std::string &name, int64_t size) const {
+  auto known = workload.admissible.find(name);
+  return known == workload.admissible.end() ? size : known->second.nearest(size);
+}
+
+int64_t CaseRecipes::nextAdmissible(const std::string &name, int64_t size) const {
+  auto known = workload.admissible.find(name);
+  if (known == workload.admissible.end())
+    return size + 1;
+  const AdmissibleSize &limits = known->second;
+  // Of a power of two the next one is twice as large, else it is one step away.
+  const int64_t next = limits.isPowerOfTwo ? 2 * size : size + limits.multiple;
+  return limits.admits(next) ? next : size;
+}
+
 void CaseRecipes::addCalls() {
   if (workload.kind == WorkloadKind::Program)
     return;
@@ -173,22 +189,27 @@ void CaseRecipes::addCalls() {
     return;
   SizeMap more = base, prime = base, twice = base, whole = base;
   for (auto &[name, value] : more)
-    ++value;
+    value = nextAdmissible(name, value);
   for (auto &[name, value] : twice) // and two over in fours
-    value = 2 * (value + (value % 2 == 0));
+    value = admissible(name, 2 * (value + (value % 2 == 0)));
   for (auto &[name, value] : whole)
-    value = wholeTiles(value, mostTile(workload));
+    value = admissible(name, wholeTiles(value, mostTile(workload)));
   int64_t limit = std::numeric_limits<int64_t>::max();
-  for (auto &[name, value] : prime) // different ones, as far as there are any
-    limit = value = primeBelow(std::min(value * 3 / 4, limit - 1));
+  for (auto &[name, value] : prime) { // different ones, as far as there are any
+    limit = primeBelow(std::min(value * 3 / 4, limit - 1));
+    value = admissible(name, limit);
+  }
   auto addSizes = [&](const SizeMap &sizes, BufferLayout layout = BufferLayout::Separate) {
     CaseRecipe recipe =
         derived(sizeText(sizes) + (layout == BufferLayout::Misaligned ? " misaligned" : ""));
     recipe.sizes = sizes;
     recipe.seed = 20 + recipes.size();
     recipe.layout = layout;
-    if (!llvm::any_of(recipes,
-                      [&](const CaseRecipe &other) { return other.test.name == recipe.test.name; }))
+    const bool isKnown = (sizes == base && layout == BufferLayout::Separate) ||
+                         llvm::any_of(recipes, [&](const CaseRecipe &other) {
+                           return other.test.name == recipe.test.name;
+                         });
+    if (!isKnown)
       add(recipe, true);
   };
   addSizes(prime);
@@ -204,7 +225,7 @@ void CaseRecipes::addCalls() {
   if (base.size() <= mostAlone)
     for (const auto &[name, value] : base) {
       SizeMap far = base;
-      far[name] = value * manyTimes + 1;
+      far[name] = admissible(name, value * manyTimes + 1);
       addSizes(far);
       recipes.back().test.timesRecorded = manyTimes;
     }
@@ -213,7 +234,7 @@ void CaseRecipes::addCalls() {
   for (int64_t least : {few, int64_t(0)})
     for (const auto &[name, value] : base)
       if (SizeMap other = base; base.size() <= mostAlone && value > least) {
-        other[name] = least;
+        other[name] = admissible(name, least);
         addSizes(other);
       }
   CaseRecipe growing = derived("called with other sizes");
@@ -298,8 +319,8 @@ std::vector<CaseRecipe> CaseRecipes::around(const ProgramConstants &constants) c
         recipe.sizes[name] = size;
         recipe.test.name = sizeText(recipe.sizes) + " for " + group;
         auto isSame = [&](const CaseRecipe &other) { return other.test.name == recipe.test.name; };
-        if (recipe.sizes == workload.sizes || find(sizeText(recipe.sizes)) ||
-            llvm::any_of(all, isSame))
+        if (admissible(name, size) != size || recipe.sizes == workload.sizes ||
+            find(sizeText(recipe.sizes)) || llvm::any_of(all, isSame))
           continue;
         recipe.test.asksMore = true;
         recipe.test.timesRecorded =

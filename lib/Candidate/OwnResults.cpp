@@ -41,8 +41,8 @@ llvm::Expected<std::string> RecordedCases::feedAny(const ProgramArtefacts &progr
 llvm::Expected<std::string> RecordedCases::feedItself(const ProgramArtefacts &program,
                                                       const CaseRecipe &recordedAs,
                                                       bool isElsewhere) {
-  const std::string key = (isElsewhere ? "itself elsewhere " : "itself ") +
-                          digestOf(program.text) + " " + recordedAs.test.name;
+  const std::string key = (isElsewhere ? "itself elsewhere " : "itself ") + digestOf(program.text) +
+                          " " + recordedAs.test.name;
   return once(key, [&](const std::string &folder) -> llvm::Error {
     // The way of its host, and what it read on it: its kernels run.
     llvm::SmallString<128> alone(folder);
@@ -69,20 +69,21 @@ llvm::Expected<std::string> RecordedCases::feedItself(const ProgramArtefacts &pr
 llvm::Expected<CaseSource::HostRun> RecordedCases::runAgain(const ProgramArtefacts &program,
                                                             const TestCase &test,
                                                             const std::string &results) {
-  const CaseRecipe *recipe = recipes.find(test.name);
+  const CaseRecipe *recipe = test.isElsewhere ? &recipes.recorded() : recipes.find(test.name);
   if (!recipe)
     return llvm::make_error<UsageError>("no case '" + test.name + "'");
   const CaseRecipe &recordedAs = recipe->distribution ? recipes.recorded() : *recipe;
+  const bool isOriginal = program.text == first.text;
+  const bool isElsewhere = test.isElsewhere && !isOriginal;
   const std::string key = "again " + std::to_string(runsAgain++);
   auto again = once(key, [&](const std::string &folder) -> llvm::Error {
-    auto fed = hostRequest(program, recordedAs, folder, 0, /*isElsewhere=*/false);
+    auto fed = hostRequest(program, recordedAs, folder, 0, isElsewhere);
     if (!fed)
       return fed.takeError();
     auto recording = recordOracleFed(tools.runner, *fed, results);
     if (!recording)
       return recording.takeError();
-    return takeHostRun(*recording, key, program, recordedAs, /*isElsewhere=*/false,
-                       /*mayFail=*/true);
+    return takeHostRun(*recording, key, program, recordedAs, isElsewhere, /*mayFail=*/true);
   });
   if (!again)
     return again.takeError();
@@ -91,7 +92,6 @@ llvm::Expected<CaseSource::HostRun> RecordedCases::runAgain(const ProgramArtefac
     return run;
   // Inputs are those of the case, as they are in the plan without this run; what the host made of
   // other results is its own.
-  const bool isOriginal = program.text == first.text;
   auto before = isOriginal ? record(recordedAs) : candidate(program, recordedAs.test),
        varied = isOriginal ? this->varied(*recipe) : candidate(program, test);
   if (!before || !varied)

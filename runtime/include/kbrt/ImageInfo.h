@@ -23,9 +23,10 @@ constexpr uint32_t imageAbiVersion = 4;
 constexpr const char imageSymbol[] = "kbrt_image";
 
 enum class ImageMode : uint32_t {
-  Plain, ///< no instrumentation
-  Check, ///< every access calls kbrt_check_*, every local array is registered
-  Count, ///< `countedBody` logs accesses, basic blocks and branches
+  Plain,  ///< no instrumentation
+  Check,  ///< every access calls kbrt_check_*, every local array is registered
+  Count,  ///< `countedBody` logs accesses, basic blocks and branches
+  Oracle, ///< floating-point numbers carry shadows (Oracle.h)
 };
 
 enum class AccessKind : uint8_t {
