@@ -69,7 +69,7 @@ llvm::Expected<std::string> RecordedCases::feedItself(const ProgramArtefacts &pr
 llvm::Expected<CaseSource::HostRun> RecordedCases::runAgain(const ProgramArtefacts &program,
                                                             const TestCase &test,
                                                             const std::string &results) {
-  const CaseRecipe *recipe = test.isElsewhere ? &recipes.recorded() : recipes.find(test.name);
+  const CaseRecipe *recipe = test.isElsewhere ? &recipes.recorded() : find(test.name);
   if (!recipe)
     return llvm::make_error<UsageError>("no case '" + test.name + "'");
   const CaseRecipe &recordedAs = recipe->distribution ? recipes.recorded() : *recipe;
