@@ -45,6 +45,7 @@ CaseRecipes::CaseRecipes(Workload given, Signature called)
       recipe.test.variesRecorded = true;
       recipe.test.mostLessenings = mostLessenings(distribution);
       recipe.test.hasExactSums = distribution == InputDistribution::WholeNumbers;
+      recipe.test.hasEqualValues = distribution == InputDistribution::AllEqual;
       recipe.seed = seed;
       recipe.distribution = distribution;
       recipe.test.name = "seed=" + std::to_string(seed) + " " + toString(distribution).str();

@@ -615,5 +615,6 @@ Tolerance RecordedCases::tolerance(const TestCase &, unsigned) {
     tolerance.absolute = workload.tolerance->absolute;
     tolerance.relative = workload.tolerance->relative;
   }
+  tolerance.isHeldToFloat64 = workload.isHeldToFloat64;
   return tolerance;
 }

@@ -114,10 +114,19 @@ struct Reference {
   bool sumsInFloat = false; ///< half and bf16 are read and stored, and nothing is computed in them
   bool narrows = false;     ///< its float64 arithmetic is rounded to float32 in `moved`, too
   std::string limits;       ///< what of the spread could not be had, and why; empty if all could
+  /// By output OutputView::float64; empty: not asked for, or it cannot be had.
+  std::vector<SharedBytes> float64;
 
   /// Takes \p other, another run on the same inputs, into `moved`; if it was \p narrowed, for
   /// outputs that have no more than float32's precision themselves.
   void widen(const RunResult &other, bool narrowed = false);
+};
+
+/// The original's results in float64 with their forward error bounds, as a run in mode Oracle gives
+/// them.
+struct Float64Oracle {
+  std::vector<SharedBytes> outputs; ///< empty if it cannot be had
+  std::string limits;               ///< then why
 };
 
 /// What no right rewrite of a program can do without on the recorded case.
@@ -185,7 +194,8 @@ struct Judge::Impl {
   OnceMap<std::string, Reference> references, countedReferences, spreadReferences,
       narrowedReferences;
   OnceMap<std::pair<std::string, Spread>, Reference> closerReferences;
-  OnceMap<std::string, Admission> admissions; ///< by case and promise
+  OnceMap<std::string, Float64Oracle> oracles; ///< by case
+  OnceMap<std::string, Admission> admissions;  ///< by case, promise and spread
   /// Runs of the whole original, at least two (G14); nothing for a workload without main.
   OnceMap<unsigned, std::optional<CaseSource::WholeRun>> wholeOriginals;
   OnceMap<std::string, bool> dependsOnFreshMemory;               ///< G8, by case
@@ -206,7 +216,8 @@ struct Judge::Impl {
   /// The least work that the CPU device did not end in time, and the case's name.
   std::mutex refusedMutex;
   std::optional<std::pair<double, std::string>> refusedWork;
-  double endedWork = 0; ///< the most that it did end
+  double endedWork = 0;                    ///< the most that it did end
+  std::optional<double> oracleRefusedWork; ///< the least for which the float64 oracle took too long
   FileDigests ownFiles;
   FileDigests &files = options.digests ? *options.digests : ownFiles; ///< G0's
   /// Changed copies of plans (G8) and directed machine code lie here.
@@ -229,7 +240,8 @@ struct Judge::Impl {
   llvm::Error addRoundings(const TestCase &test, Reference &reference,
                            llvm::ArrayRef<Rerounding> roundings);
   llvm::Expected<Admission> decideAdmission(const TestCase &test, const CandidatePromise &promise,
-                                            Spread spread);
+                                            const Reference &reference);
+  llvm::Expected<Float64Oracle> runOracle(const TestCase &test);
 
   Device &deviceFor(RunMode mode, Where where);
   llvm::Expected<const DeviceImage *> image(JudgedProgram &program, RunMode mode,
@@ -299,6 +311,9 @@ struct Judge::Impl {
   /// The same with directions drawn at each execution in its spread, for a candidate that just
   /// missed it.
   llvm::Expected<const Reference *> closerReference(const TestCase &test, Spread spread);
+  /// The float64 oracle on \p test; the original is run for it once. Where that is not possible, it
+  /// says why.
+  llvm::Expected<const Float64Oracle &> oracle(const TestCase &test);
   /// The original's run on \p test under \p rounding; null where it cannot be had, with the
   /// reason in \p limits.
   llvm::Expected<RunPointer> directedRun(const TestCase &test, const Rerounding &rounding,
@@ -360,6 +375,9 @@ struct Judge::Impl {
 
   llvm::Expected<Admission> admission(const TestCase &test, const CandidatePromise &promise,
                                       Spread spread);
+  /// The same with the bounds of \p reference, which has the float64 oracle beside \p spread.
+  llvm::Expected<Admission> admissionByOracle(const TestCase &test, const CandidatePromise &promise,
+                                              Spread spread, const Reference &reference);
 
   /// With a GPU and a time budget: runs the original under other roundings while the gates before
   /// G6 look at the first candidate that may ask for that; nothing takes a final check longer.

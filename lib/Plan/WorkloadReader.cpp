@@ -100,11 +100,9 @@ Error Reader::read(const YamlValue &root) {
     return error;
   }
   if (const YamlValue *oracle = root.find("oracle")) {
-    if (oracle->scalar == "float64")
-      return oracle->error("an oracle in float64 is not implemented; leave 'oracle' out and state "
-                           "what differences you accept with 'tolerance'");
-    if (oracle->scalar != "original")
-      return oracle->error("expected 'original'");
+    workload.isHeldToFloat64 = oracle->scalar == "float64";
+    if (!workload.isHeldToFloat64 && oracle->scalar != "original")
+      return oracle->error("expected 'original' or 'float64'");
   }
   if (const YamlValue *uploads = root.find("uploads"))
     if (Error error = readUploads(*uploads))

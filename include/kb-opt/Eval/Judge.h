@@ -84,6 +84,9 @@ struct TestCase {
   bool needsConsent() const { return breaks || asksMore; }
   /// Its sums are exact in every order: how many roundings the original counts allows for nothing.
   bool hasExactSums = false;
+  /// All of its floating-point inputs are equal: so are the terms of sums, whose rounding errors
+  /// add up.
+  bool hasEqualValues = false;
   /// How often CaseSource::lessen can make these values smaller.
   unsigned mostLessenings = 0;
 };

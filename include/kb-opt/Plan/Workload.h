@@ -117,6 +117,8 @@ struct Workload {
   std::vector<std::string> grid, block; ///< kernel: 1 to 3 expressions each
   std::string sharedBytes = "0";        ///< kernel: an expression
   std::optional<DeclaredTolerance> tolerance;
+  /// `oracle: float64`: results are held to the original executed in float64, not to its own.
+  bool isHeldToFloat64 = false;
   std::vector<InputFacts> uploadFacts; ///< what varied inputs keep
 
   /// `entry` without its template arguments.

@@ -81,10 +81,12 @@ TEST(Workload, ReadsAnEntry) {
   EXPECT_FALSE(checkWorkload(workload, softmaxSignature()));
 }
 
-TEST(Workload, RefusesAnOracleThatDoesNotExist) {
-  std::string message = errorOf("program: {}\noracle: float64\n");
-  EXPECT_TRUE(llvm::StringRef(message).contains("an oracle in float64 is not implemented"))
-      << message;
+TEST(Workload, ReadsItsOracle) {
+  EXPECT_TRUE(parsed("program: {}\noracle: float64\n").isHeldToFloat64);
+  EXPECT_FALSE(parsed("program: {}\noracle: original\n").isHeldToFloat64);
+  EXPECT_FALSE(parsed("program: {}\n").isHeldToFloat64);
+  std::string message = errorOf("program: {}\noracle: float128\n");
+  EXPECT_TRUE(llvm::StringRef(message).contains("expected 'original' or 'float64'")) << message;
   EXPECT_TRUE(llvm::StringRef(message).starts_with("w.yaml:2:9")) << message;
 }
 
