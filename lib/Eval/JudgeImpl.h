@@ -259,6 +259,12 @@ struct Judge::Impl {
   /// when it has read what its own steps compute. `CannotFollow` where that does not come to rest.
   llvm::Expected<const CaseSource::HostRun &> hostAgain(JudgedProgram &program,
                                                         const TestCase &test);
+  /// What \p execute makes of the original's plan in \p folder on \p test, a case on which hosts
+  /// run again: with what its host makes of the results that come of it. Of plans that do not come
+  /// to rest the last result.
+  llvm::Expected<RunResult> executeWithHost(
+      const TestCase &test, std::string folder,
+      llvm::function_ref<llvm::Expected<RunResult>(const std::string &planFolder)> execute);
   /// A new folder with the plan of \p planFolder and \p outputs as what its host reads.
   llvm::Expected<std::string> writeResults(const std::string &planFolder,
                                            llvm::ArrayRef<SharedBytes> outputs);

@@ -235,16 +235,26 @@ Expected<RunPointer> Judge::Impl::directedRun(const TestCase &test, const Reroun
   RunOptions directed = runOptions();
   directed.rounding = rounding.direction;
   // The host rounds all operations alike by itself.
-  if (!gpu && !rounding.pattern && !rounding.narrow)
+  const bool isByHost = !gpu && !rounding.pattern && !rounding.narrow;
+  if (isByHost && test.runsAgainOn.empty())
     return run(baselineProgram, test, RunMode::Plain, directed);
   Expected<std::string> folder = plan(baselineProgram, test);
   if (!folder)
     return folder.takeError();
-  Expected<const DeviceImage &> built =
-      directedImages.get(rounding, [&] { return directedImage(rounding); });
-  Expected<RunResult> result = built ? (gpu ? gpu->run(*built, *folder, runOptions())
-                                            : device.run(*built, *folder, directed))
-                                     : Expected<RunResult>(built.takeError());
+  auto execute = [&](const std::string &planFolder) -> Expected<RunResult> {
+    if (isByHost) {
+      Expected<const DeviceImage *> own = image(baselineProgram, RunMode::Plain);
+      return own ? device.run(**own, planFolder, directed) : own.takeError();
+    }
+    Expected<const DeviceImage &> built =
+        directedImages.get(rounding, [&] { return directedImage(rounding); });
+    if (!built)
+      return built.takeError();
+    return gpu ? gpu->run(*built, planFolder, runOptions())
+               : device.run(*built, planFolder, directed);
+  };
+  Expected<RunResult> result =
+      test.runsAgainOn.empty() ? execute(*folder) : executeWithHost(test, *folder, execute);
   if (result)
     return std::make_shared<const RunResult>(std::move(*result));
   // A driver older than the compiler takes no PTX of it; that is not the program's fault.

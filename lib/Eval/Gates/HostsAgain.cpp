@@ -99,6 +99,32 @@ Expected<const CaseSource::HostRun &> Judge::Impl::hostAgain(JudgedProgram &prog
   });
 }
 
+Expected<RunResult> Judge::Impl::executeWithHost(
+    const TestCase &test, std::string folder,
+    function_ref<Expected<RunResult>(const std::string &planFolder)> execute) {
+  Expected<RunResult> result = execute(folder);
+  for (unsigned round = 1; result && result->status == RunStatus::Ok && round < mostRounds;
+       ++round) {
+    Expected<std::string> results = writeResults(folder, result->outputs);
+    if (!results)
+      return results.takeError();
+    Expected<CaseSource::HostRun> next = cases.runAgain(original, usualCase(test), *results);
+    (void)sys::fs::remove_directories(*results);
+    if (!next) { // it takes another way there
+      Expected<GateRecord> own = blameProgram(next.takeError(), GateId::G6, FailureClass::Runtime);
+      return own ? std::move(result) : Expected<RunResult>(own.takeError());
+    }
+    Expected<bool> isSame = isSameWork(folder, next->folder);
+    if (!isSame)
+      return isSame.takeError();
+    if (*isSame)
+      break;
+    folder = next->folder;
+    result = execute(folder);
+  }
+  return result;
+}
+
 /// \p text without the hashes in lines of what a function returned, which say nothing of by how
 /// much numbers differ.
 static std::string withoutHashes(StringRef text) {
