@@ -115,6 +115,9 @@ static llvm::StringRef nextStep(const GateRecord &record) {
                     "--promise=reassociates"
                   : "make the original run through on the case that is named";
   case GateId::G7:
+    if (llvm::StringRef(record.reason).starts_with("no case takes"))
+      return "give a workload whose calls or sizes lead there, or take the branch out";
+    [[fallthrough]];
   case GateId::G15:
     return "run the candidate on the case that is named: it is right on the recorded inputs alone";
   case GateId::G8:

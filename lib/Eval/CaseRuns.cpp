@@ -21,8 +21,13 @@ Expected<CaseSource::WholeRun> CaseSource::fedHost(const ProgramArtefacts &) {
 Expected<CaseSource::WholeRun> CaseSource::originalHost(unsigned) {
   return make_error<UsageError>("no host is fed");
 }
+Expected<std::vector<std::string>> CaseSource::branchesNotTaken(const ProgramArtefacts &) {
+  return std::vector<std::string>();
+}
+Expected<bool> CaseSource::asksDevice(const ProgramArtefacts &) { return true; }
 Expected<std::string> CaseSource::candidateElsewhere(const ProgramArtefacts &program,
-                                                     const TestCase &recorded) {
+                                                     const TestCase &recorded,
+                                                     const OtherDevice &) {
   return candidate(program, recorded);
 }
 Tolerance CaseSource::tolerance(const TestCase &test, unsigned output) { return {}; }
@@ -101,9 +106,10 @@ Expected<std::string> Judge::Impl::plan(JudgedProgram &program, const TestCase &
         TimedPart timed = this->timed("plan", test);
         if (test.remakes)
           return remadePlan(program);
-        if (test.isElsewhere)
-          return program.isOriginal ? plan(program, recordedCase())
-                                    : cases.candidateElsewhere(*program.program, recordedCase());
+        if (test.elsewhere)
+          return program.isOriginal
+                     ? plan(program, recordedCase())
+                     : cases.candidateElsewhere(*program.program, recordedCase(), *test.elsewhere);
         if (program.isOriginal)
           return finitePlan(test);
         // How large its inputs are is decided by the original.
@@ -308,7 +314,7 @@ RunPointer Judge::Impl::takeTrial(const JudgedProgram &program, const RunRequest
 static constexpr double askedSeconds = 5;
 
 Expected<bool> Judge::Impl::inputsVary(const TestCase &test) {
-  if (!test.variesRecorded && !test.feedsOtherResults)
+  if (!test.variesRecorded && !test.feedsOtherResults && !test.hasOtherSources)
     return true;
   Expected<std::string> folder = plan(baselineProgram, test),
                         recorded = plan(baselineProgram, recordedCase());
@@ -320,7 +326,14 @@ Expected<bool> Judge::Impl::inputsVary(const TestCase &test) {
   Expected<RecordedPlan> now = readRecordedPlan(*folder), then = readRecordedPlan(*recorded);
   if (!now || !then)
     return joinErrors(now.takeError(), then.takeError());
-  return now->data() != then->data();
+  if (now->data() != then->data())
+    return true;
+  if (!test.hasOtherSources)
+    return false;
+  Expected<bool> isSame = isSameWork(*recorded, *folder);
+  if (!isSame)
+    return isSame.takeError();
+  return !*isSame;
 }
 
 Expected<RunPointer> Judge::Impl::run(JudgedProgram &program, const RunRequest &request) {

@@ -24,11 +24,17 @@ struct CaseRecipe {
   BufferLayout layout = BufferLayout::Separate;
   std::vector<DriverCall> calls; ///< empty: one at `sizes` from `seed`
   bool ownStream = false;
+  /// Of a whole program; absent: the workload's.
+  std::optional<std::vector<std::string>> arguments;
+  unsigned otherSources = 0; ///< RecordRequest's
+  /// At sizes whose data no run could hold: CaseSource::launchCases.
+  bool isDry = false;
   /// Of the generated driver's run; absent where it cannot be generated.
   std::optional<size_t> run;
 
   DriverRun driverRun() const {
-    return {calls.empty() ? std::vector<DriverCall>{{sizes, seed}} : calls, layout, ownStream};
+    return {calls.empty() ? std::vector<DriverCall>{{sizes, seed}} : calls, layout, ownStream,
+            isDry};
   }
 };
 
@@ -51,6 +57,10 @@ private:
   /// Sizes, scalars, streams and calls that the workload does not name, but the entry's caller may
   /// use.
   void addCalls();
+  /// Arguments of a whole program that are numbers, and other numbers from where it has them.
+  void addSources();
+  /// Sizes up to those that fill a device.
+  void addLargeSizes();
   void numberRuns();
   CaseRecipe derived(llvm::StringRef name) const;
 
