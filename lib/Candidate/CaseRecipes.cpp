@@ -192,9 +192,10 @@ void CaseRecipes::addCalls() {
 }
 
 /// Others in the place of the number \p text: for a whole one a prime below three quarters of it,
-/// one more, and five; for another one three quarters of it. Empty if it is no number.
+/// one more, and three, which is less than a vector has; for another one three quarters of it.
+/// Empty if it is no number.
 static std::vector<std::string> otherNumbers(llvm::StringRef text) {
-  constexpr int64_t few = 5;
+  constexpr int64_t few = 3;
   if (int64_t number; !text.getAsInteger(10, number)) {
     if (number <= 0)
       return {};
@@ -313,6 +314,14 @@ void CaseRecipes::numberRuns() {
   for (CaseRecipe &recipe : recipes)
     if (recipe.test.feedsOtherResults)
       recipe.run = recorded().run;
+}
+
+std::vector<DriverRun> CaseRecipes::driverRuns() const {
+  std::vector<DriverRun> runs;
+  for (const CaseRecipe &recipe : recipes)
+    if (recipe.run && *recipe.run == runs.size()) // not the recorded one's once more
+      runs.push_back(recipe.driverRun());
+  return runs;
 }
 
 /// Where the workload stands for a caller, that caller may hand over any pointers.

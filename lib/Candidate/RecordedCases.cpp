@@ -123,10 +123,7 @@ llvm::Expected<std::string> RecordedCases::executable(const ProgramArtefacts &pr
       if (llvm::Error error = tools.files.write(copy, text))
         return error;
       // One program for all cases: compiling takes longer than running.
-      std::vector<DriverRun> runs;
-      for (const CaseRecipe &each : recipes.all())
-        if (each.run)
-          runs.push_back(each.driverRun());
+      std::vector<DriverRun> runs = recipes.driverRuns();
       if (!recipe.run)
         runs = {recipe.driverRun()};
       auto main = generateMain(workload, signature, copy, runs);

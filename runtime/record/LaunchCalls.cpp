@@ -32,8 +32,10 @@ const DeviceKernel *imageKernel(Session &session, const void *stub) {
 /// Per thread, 0 if unknown: as the device has them, as KBRECORD_REGISTERS ("name=40;...") says of
 /// the kernel, or as the image does.
 unsigned registersOf(const DeviceKernel &kernel) {
-  if (uint64_t all = deviceFact("kernelRegisters"))
-    return static_cast<unsigned>(all);
+  if (uint64_t all = deviceFact("kernelRegisters")) { // no more than leave room for its threads
+    const uint64_t threads = kernel.maxThreads ? kernel.maxThreads : cuda::maxThreadsPerBlock;
+    return static_cast<unsigned>(std::min(all, deviceFact("regsPerBlock") / threads));
+  }
   const std::string text = ";" + recorderSetting("REGISTERS"), name = ";" + kernel.name + "=";
   if (size_t at = text.find(name); at != text.npos)
     return static_cast<unsigned>(std::strtoul(text.c_str() + at + name.size(), nullptr, 10));

@@ -47,6 +47,8 @@ public:
   /// The program's own run first.
   llvm::ArrayRef<CaseRecipe> all() const { return recipes; }
   const CaseRecipe &recorded() const { return recipes.front(); }
+  /// What a generated driver does, by CaseRecipe::run.
+  std::vector<DriverRun> driverRuns() const;
   /// The case of that name, or null.
   const CaseRecipe *find(llvm::StringRef name) const;
 

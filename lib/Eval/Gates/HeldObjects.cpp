@@ -1,6 +1,7 @@
 //===- HeldObjects.cpp ----------------------------------------------------===//
 #include "HeldObjects.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <map>
 #include <set>

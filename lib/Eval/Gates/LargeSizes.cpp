@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "../JudgeImpl.h"
 #include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/Parallel.h"
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -51,51 +52,63 @@ std::string describe(const kbrt::ErrorStep &error) {
   return kernel.empty() ? text : text + ", for " + demangle(kernel) + " " + rest.str();
 }
 
-/// Holds the candidate to \p test, and says so in \p record.
-Expected<std::optional<GateRecord>> compareLaunches(GateContext &context, const TestCase &test,
-                                                    GateRecord &record) {
-  Judge::Impl &judge = context.judge;
+/// Whether all launches of the original can start on \p test. What it does not stand is asked of
+/// nobody.
+Expected<bool> originalStands(Judge::Impl &judge, const TestCase &test) {
   std::optional<GateRecord> why;
   bool lacksMemory = false;
   Expected<std::optional<RecordedPlan>> own = planOf(judge, judge.baselineProgram, test, why);
   if (!own)
     return own.takeError();
-  // What the original does not stand is asked of nobody.
-  if (!*own || failedLaunch((*own)->plan, lacksMemory) || lacksMemory)
-    return std::nullopt;
+  return *own && !failedLaunch((*own)->plan, lacksMemory) && !lacksMemory;
+}
+
+/// What speaks against the candidate on \p test; what cannot be known is said in \p details.
+Expected<std::optional<GateRecord>> findFailure(GateContext &context, const TestCase &test,
+                                                std::vector<std::string> &details) {
+  Judge::Impl &judge = context.judge;
+  std::optional<GateRecord> why;
   Expected<std::optional<RecordedPlan>> its = planOf(judge, context.candidate, test, why);
   if (!its)
     return its.takeError();
-  if (!*its) {
-    if (why->outcome == GateOutcome::Failed)
-      return std::optional<GateRecord>(std::move(*why));
-    record.details.push_back("not held to " + test.name + ": " + why->reason);
+  if (!*its && why->outcome == GateOutcome::Failed)
+    return why;
+  bool lacksMemory = false;
+  if (*its)
+    if (const kbrt::ErrorStep *error = failedLaunch((*its)->plan, lacksMemory))
+      return std::optional<GateRecord>(GateRecord::fail(
+          GateId::G7, FailureClass::Runtime,
+          formatv("on case {0} the candidate's {1}; the original's launches can all start",
+                  test.name, describe(*error))));
+  if (!*its || lacksMemory) {
+    details.push_back("not held to " + test.name + ": " +
+                      (*its ? std::string("the candidate needs more memory") : why->reason));
     return std::nullopt;
   }
-  if (const kbrt::ErrorStep *error = failedLaunch((*its)->plan, lacksMemory))
-    return std::optional<GateRecord>(GateRecord::fail(
-        GateId::G7, FailureClass::Runtime,
-        formatv("on case {0} the candidate's {1}; the original's launches can all start", test.name,
-                describe(*error))));
-  if (lacksMemory) {
-    record.details.push_back("not held to " + test.name + ": the candidate needs more memory");
-    return std::nullopt;
-  }
-  Expected<std::optional<GateRecord>> limits = checkLaunchLimits(context, test, GateId::G7);
-  if (limits && !*limits)
-    record.details.push_back("held to " + test.name + " as well");
-  return limits;
+  details.push_back("held to " + test.name + " as well");
+  return checkLaunchLimits(context, test, GateId::G7);
 }
 
 } // namespace
 
 Expected<GateRecord> compareAtLargeSizes(GateContext &context) {
   GateRecord record = GateRecord::pass(GateId::G7);
-  for (const TestCase &test : context.judge.cases.launchCases()) {
-    Expected<std::optional<GateRecord>> failure = compareLaunches(context, test, record);
+  Judge::Impl &judge = context.judge;
+  const std::vector<TestCase> tests = judge.cases.launchCases();
+  parallelFor(judge.options.threads, tests.size(), [&](size_t i) {
+    if (Expected<std::string> ahead = judge.plan(context.candidate, tests[i]); !ahead)
+      consumeError(ahead.takeError()); // said again below
+  });
+  for (const TestCase &test : tests) {
+    Expected<std::optional<GateRecord>> failure = findFailure(context, test, record.details);
     if (!failure)
       return failure.takeError();
-    if (*failure)
+    if (!*failure)
+      continue;
+    Expected<bool> stands = originalStands(judge, test);
+    if (!stands)
+      return stands.takeError();
+    if (*stands)
       return std::move(**failure);
   }
   return record;
