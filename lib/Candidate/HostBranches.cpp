@@ -65,6 +65,36 @@ bool ends(const clang::Stmt *statement) {
   });
 }
 
+/// Whether \p condition holds where a size is zero, or one of several, or less.
+bool asksForNothing(const clang::Expr *condition) {
+  condition = condition->IgnoreParenImpCasts();
+  auto isNumber = [](const clang::Expr *value, uint64_t number) {
+    const auto *literal = llvm::dyn_cast<clang::IntegerLiteral>(value->IgnoreParenImpCasts());
+    return literal && literal->getValue() == number;
+  };
+  auto isSize = [](const clang::Expr *value) {
+    return value->IgnoreParenImpCasts()->getType()->isIntegerType() && !hasCalls(value);
+  };
+  if (const auto *negated = llvm::dyn_cast<clang::UnaryOperator>(condition))
+    return negated->getOpcode() == clang::UO_LNot && isSize(negated->getSubExpr());
+  const auto *both = llvm::dyn_cast<clang::BinaryOperator>(condition);
+  if (!both)
+    return false;
+  const clang::Expr *left = both->getLHS(), *right = both->getRHS();
+  switch (both->getOpcode()) {
+  case clang::BO_LOr:
+    return asksForNothing(left) && asksForNothing(right);
+  case clang::BO_EQ:
+    return (isSize(left) && isNumber(right, 0)) || (isNumber(left, 0) && isSize(right));
+  case clang::BO_LE:
+    return isSize(left) && isNumber(right, 0);
+  case clang::BO_LT:
+    return isSize(left) && isNumber(right, 1);
+  default:
+    return false;
+  }
+}
+
 /// Whether \p condition asks how a call of CUDA's ended, or for a null pointer.
 bool asksForFailure(const clang::Expr *condition) {
   return anyIn(condition, [](const clang::Stmt *each) {
@@ -336,7 +366,10 @@ bool Collector::VisitIfStmt(clang::IfStmt *statement) {
   const bool notesPassed = otherwise        ? !isOldWork(otherwise)
                            : rest.isValid() ? !isOld(tokens(rest))
                                             : !isOldCondition;
-  note(condition, !isOldWork(then), notesPassed,
+  // Functions are also called with sizes of zero, where the original stands that; programs with
+  // sizes of their own have no such case.
+  const bool doesNothing = asksForNothing(condition) && leaves(then) && !hasCalls(then);
+  note(condition, !doesNothing && !isOldWork(then), notesPassed,
        !hasCalls(then) && !leaves(then) &&
            (!otherwise || (!hasCalls(otherwise) && !leaves(otherwise))));
   return true;

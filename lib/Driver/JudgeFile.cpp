@@ -90,6 +90,10 @@ static void nameCandidate(Verdict &verdict, llvm::StringRef original, llvm::Stri
   }
 }
 
+/// How G7 says that a candidate's host has a branch of its own that no case takes.
+static constexpr llvm::StringLiteral branchNotTaken =
+    "no case takes both ways of the candidate's host";
+
 /// What the user can do about \p record, which decided against a candidate.
 static llvm::StringRef nextStep(const GateRecord &record) {
   const bool failed = record.outcome == GateOutcome::Failed;
@@ -115,7 +119,7 @@ static llvm::StringRef nextStep(const GateRecord &record) {
                     "--promise=reassociates"
                   : "make the original run through on the case that is named";
   case GateId::G7:
-    if (llvm::StringRef(record.reason).starts_with("no case takes"))
+    if (llvm::StringRef(record.reason).starts_with(branchNotTaken))
       return "give a workload whose calls or sizes lead there, or take the branch out";
     [[fallthrough]];
   case GateId::G15:
@@ -193,8 +197,10 @@ static llvm::Expected<Verdict> judgeText(Session &session, const std::string &te
   for (const GateRecord &record : judged->gates)
     context.timings.add("judgement", (toString(record.gate) + " " + gateTitle(record.gate)).str(),
                         record.seconds);
-  // What was run may not be what the user's compiler makes of it, or not what it does elsewhere.
-  if (judged->isCorrect() && !breaches.empty())
+  // What was run may not be what the user's compiler makes of it, or not what it does elsewhere. A
+  // branch that no case takes says less than what it asks for.
+  if ((judged->isCorrect() || llvm::StringRef(judged->reason).starts_with(branchNotTaken)) &&
+      !breaches.empty())
     judged->add(GateRecord::undecided(
         GateId::G0, "the candidate breaks the rule " + breaches.front(), breaches));
   nameCandidate(*judged, context.command.file, file);

@@ -54,9 +54,15 @@ TEST(HostBranches, FailuresAndConstantsAreNone) {
   EXPECT_EQ(asked("const int tile = 32; if (tile > 64) l<<<1, 1>>>(n);"), "");
 }
 
+TEST(HostBranches, AWayOutForNothingIsNone) {
+  EXPECT_EQ(asked("if (n <= 0 || n == 0) return; l<<<1, 1>>>(n);"), "n <= 0 || n == 0:f");
+  EXPECT_EQ(asked("if (n <= 0) abort();"), "n <= 0:tf");
+  EXPECT_EQ(asked("if (n <= 7) return; l<<<1, 1>>>(n);"), "n <= 7:tf");
+}
+
 TEST(HostBranches, AMacroHidesWhatItBranchesOn) {
   const std::string text = "#define EITHER(c, a, b) if (c) a; else b\n" +
-                           program("EITHER(n > 3, l<<<1, 1>>>(n), k<<<1, 1>>>(n));");
+                           program("EITHER(n > 3, run(n, p), run(1, p));");
   NotedHost host = noteBranches(*test::parse(text), program("k<<<1, 1>>>(n);"));
   ASSERT_EQ(host.hidden.size(), 1u);
   EXPECT_EQ(host.hidden[0], "line 5: the macro EITHER");
