@@ -7,6 +7,8 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include <cstring>
+#include <set>
 
 using namespace kbopt;
 
@@ -123,6 +125,56 @@ llvm::Error kbopt::writeVariedLike(FileSystem &files, const std::string &recordi
   if (!kbrt::writePlan(plan, folder, problem))
     return llvm::make_error<StoreError>(problem);
   return files.write(joinPath(folder, kbrt::dataFileName), *changed);
+}
+
+llvm::Error kbopt::writeVariedAgain(FileSystem &files, const std::string &again,
+                                    const std::string &before, const std::string &varied,
+                                    const std::string &folder) {
+  auto own = readRecordedPlan(again), old = readRecordedPlan(before),
+       other = readRecordedPlan(varied);
+  if (!own || !old || !other)
+    return llvm::joinErrors(llvm::joinErrors(own.takeError(), old.takeError()), other.takeError());
+  auto uploadsOf = [](const kbrt::Plan &plan) {
+    std::vector<const kbrt::UploadStep *> all;
+    for (const kbrt::Step &step : plan.steps)
+      if (const auto *upload = std::get_if<kbrt::UploadStep>(&step))
+        all.push_back(upload);
+    return all;
+  };
+  kbrt::Plan plan = own->plan;
+  const std::vector<const kbrt::UploadStep *> recorded = uploadsOf(old->plan),
+                                              replaced = uploadsOf(other->plan);
+  // So few bytes behind a result are a factor that was made from it, which may be the same again.
+  constexpr uint64_t factorBytes = 64;
+  std::string data = own->data().str();
+  std::set<uint64_t> taken; // places of data
+  size_t number = 0;
+  bool hasRead = false;
+  for (kbrt::Step &step : plan.steps) {
+    hasRead |= std::holds_alternative<kbrt::ReadStep>(step);
+    auto *upload = std::get_if<kbrt::UploadStep>(&step);
+    if (!upload)
+      continue;
+    const size_t at = number++;
+    const uint64_t bytes = upload->to.bytes();
+    llvm::StringRef now = own->data().substr(upload->data, bytes);
+    if (at < recorded.size() && at < replaced.size() && !(hasRead && bytes <= factorBytes) &&
+        recorded[at]->to.bytes() == bytes && replaced[at]->to.bytes() == bytes &&
+        old->data().substr(recorded[at]->data, bytes) == now)
+      now = other->data().substr(replaced[at]->data, bytes);
+    // Equal bytes of two uploads are recorded once; what takes their places may differ.
+    if (!taken.insert(upload->data).second &&
+        llvm::StringRef(data).substr(upload->data, bytes) != now) {
+      upload->data = data.size();
+      data += now;
+    } else {
+      std::memcpy(data.data() + upload->data, now.data(), now.size());
+    }
+  }
+  std::string problem;
+  if (!kbrt::writePlan(plan, folder, problem))
+    return llvm::make_error<StoreError>(problem);
+  return files.write(joinPath(folder, kbrt::dataFileName), data);
 }
 
 static llvm::Error cannotWrite(const std::string &path, llvm::Error why) {

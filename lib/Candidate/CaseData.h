@@ -36,6 +36,12 @@ llvm::Error writeVariedLike(FileSystem &files, const std::string &recording,
                             const std::string &base, const std::string &varied,
                             const std::string &folder);
 
+/// Writes the plan of \p again, of a host that has read other results, to \p folder. \p before is
+/// its plan with the results that it read first, and \p varied that one with other inputs: uploads
+/// that other results did not change are those of \p varied.
+llvm::Error writeVariedAgain(FileSystem &files, const std::string &again, const std::string &before,
+                             const std::string &varied, const std::string &folder);
+
 } // namespace kbopt
 
 #endif // KBOPT_LIB_CANDIDATE_CASEDATA_H

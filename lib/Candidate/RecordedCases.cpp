@@ -449,69 +449,114 @@ llvm::Expected<std::string> RecordedCases::feed(const ProgramArtefacts &program,
   return feedAs(key, program, recordedAs, base, quietSeconds, elsewhere);
 }
 
+static llvm::Error cannotFollow(const llvm::Twine &why, llvm::StringRef note = "") {
+  return llvm::make_error<CannotFollow>(("the candidate's host cannot be followed: " + why).str(),
+                                        note.str());
+}
+
+/// The recorder names the program behind the original's file.
+static std::string withoutProgram(llvm::StringRef message) {
+  auto [program, what] = message.split("': ");
+  return (what.empty() ? program : what).str();
+}
+
+/// How the reads of \p recording, of a host that was fed the results in \p base, are not those.
+static llvm::Expected<std::optional<std::string>> readsOthers(const Recording &recording,
+                                                              const std::string &base) {
+  if (recording.status == RecordStatus::Mismatch)
+    return withoutProgram(recording.message);
+  if (recording.status != RecordStatus::Good)
+    return std::nullopt;
+  std::string problem;
+  auto original = kbrt::readPlan(base, problem);
+  if (!original)
+    return llvm::make_error<StoreError>(problem);
+  const uint64_t all = kbrt::observableBytes(*original),
+                 own = kbrt::observableBytes(recording.plan);
+  if (own == all)
+    return std::nullopt;
+  return llvm::formatv("it reads {0} bytes of results, the original's {1}", own, all).str();
+}
+
+llvm::Expected<RecordRequest> RecordedCases::hostRequest(const ProgramArtefacts &program,
+                                                         const CaseRecipe &recordedAs,
+                                                         std::string folder, double quietSeconds,
+                                                         const OtherDevice *elsewhere) {
+  auto host = executable(program, recordedAs);
+  if (!host)
+    return host.takeError();
+  auto image = imageFor(program);
+  if (!image)
+    return image.takeError();
+  auto hostRequest = request(program, recordedAs, *host, *image, std::move(folder));
+  if (!hostRequest)
+    return hostRequest.takeError();
+  hostRequest->quietSeconds = quietSeconds;
+  hostRequest->elsewhere = elsewhere;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (auto known = endless.find(digestOf(program.text)); known != endless.end())
+    return known->second.asError();
+  constexpr double leastSeconds = 20, timesOriginal = 10;
+  hostRequest->limits.wallSeconds =
+      std::min(hostRequest->limits.wallSeconds,
+               std::max(leastSeconds, timesOriginal * recordSeconds[recordedAs.test.name]));
+  return hostRequest;
+}
+
+llvm::Error RecordedCases::takeHostRun(const Recording &recording, const std::string &key,
+                                       const ProgramArtefacts &program,
+                                       const CaseRecipe &recordedAs, const OtherDevice *elsewhere,
+                                       bool mayFail) {
+  if (recording.status == RecordStatus::TimedOut) {
+    Recording end;
+    end.status = recording.status;
+    end.message = "the candidate's host does not come to its end; " + recording.message;
+    std::lock_guard<std::mutex> lock(mutex);
+    if (!mayFail)
+      endless.emplace(digestOf(program.text), end);
+    return end.asError();
+  }
+  if (recording.status == RecordStatus::Unsupported || recording.status == RecordStatus::Mismatch)
+    return cannotFollow(withoutProgram(recording.message), recording.note);
+  // A program that checks what it made of others' results may well say that they are wrong.
+  const bool ended = recording.plan.outcome.ending == kbrt::Ending::Exit;
+  if (recording.status != RecordStatus::Good &&
+      !(mayFail && ended && recording.status == RecordStatus::ProgramFailed)) {
+    Recording failed = recording;
+    failed.message += " on case " + recordedAs.test.name;
+    if (elsewhere)
+      failed.message += (" with " + elsewhere->name + " and other addresses").str();
+    return failed.asError();
+  }
+  noteTaken(program, recording, &TakenBranches::run);
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    fedPrinted[key] = {recording.exitStatus, recording.out, {}, recording.err};
+  }
+  return writeHostResults(recording);
+}
+
 llvm::Expected<std::string> RecordedCases::feedAs(const std::string &key,
                                                   const ProgramArtefacts &program,
                                                   const CaseRecipe &recordedAs,
                                                   const std::string &base, double quietSeconds,
                                                   const OtherDevice *elsewhere) {
   return once(key, [&](const std::string &folder) -> llvm::Error {
-    auto host = executable(program, recordedAs);
-    if (!host)
-      return host.takeError();
-    auto image = imageFor(program);
-    if (!image)
-      return image.takeError();
-    auto fedRequest = request(program, recordedAs, *host, *image, folder);
+    auto fedRequest = hostRequest(program, recordedAs, folder, quietSeconds, elsewhere);
     if (!fedRequest)
       return fedRequest.takeError();
-    fedRequest->quietSeconds = quietSeconds;
-    fedRequest->elsewhere = elsewhere;
-    {
-      std::lock_guard<std::mutex> lock(mutex);
-      if (auto known = endless.find(digestOf(program.text)); known != endless.end())
-        return known->second.asError();
-      // It runs no kernels.
-      constexpr double leastSeconds = 20, timesOriginal = 10;
-      fedRequest->limits.wallSeconds =
-          std::min(fedRequest->limits.wallSeconds,
-                   std::max(leastSeconds, timesOriginal * recordSeconds[recordedAs.test.name]));
-    }
     auto recording = recordOracleFed(tools.runner, *fedRequest, base);
     if (!recording)
       return recording.takeError();
-    if (recording->status == RecordStatus::TimedOut) {
-      Recording end;
-      end.status = recording->status;
-      end.message = "the candidate's host does not come to its end; " + recording->message;
+    if (auto reads = readsOthers(*recording, base); !reads || *reads) {
+      if (!reads)
+        return reads.takeError();
       std::lock_guard<std::mutex> lock(mutex);
-      if (!recordedAs.test.feedsOtherResults)
-        endless.emplace(digestOf(program.text), end);
-      return end.asError();
+      otherReaders.insert({digestOf(program.text), recordedAs.test.name});
+      return cannotFollow(**reads);
     }
-    if (recording->status == RecordStatus::Unsupported ||
-        recording->status == RecordStatus::Mismatch) {
-      // The recorder names the program behind the original's file.
-      auto [program, what] = llvm::StringRef(recording->message).split("': ");
-      return llvm::make_error<CannotFollow>(
-          ("the candidate's host cannot be followed: " + (what.empty() ? program : what)).str(),
-          recording->note);
-    }
-    // A program that checks what it made of others' results may well say that they are wrong.
-    const bool ended = recording->plan.outcome.ending == kbrt::Ending::Exit;
-    if (recording->status != RecordStatus::Good &&
-        !(recordedAs.test.feedsOtherResults && ended &&
-          recording->status == RecordStatus::ProgramFailed)) {
-      recording->message += " on case " + recordedAs.test.name;
-      if (elsewhere)
-        recording->message += (" with " + elsewhere->name + " and other addresses").str();
-      return recording->asError();
-    }
-    noteTaken(program, *recording, &TakenBranches::run);
-    {
-      std::lock_guard<std::mutex> lock(mutex);
-      fedPrinted[key] = {recording->exitStatus, recording->out, {}, recording->err};
-    }
-    return writeHostResults(*recording);
+    return takeHostRun(*recording, key, program, recordedAs, elsewhere,
+                       recordedAs.test.feedsOtherResults);
   });
 }
 
@@ -634,12 +679,12 @@ llvm::Expected<std::string> RecordedCases::candidate(const ProgramArtefacts &pro
   const bool mayBeQuiet =
       workload.kind == WorkloadKind::Program &&
       (program.exactly ? done.has(quietKey(program, name)) : !done.has(wholeKey(program, name)));
-  auto fed = feed(program, recordedAs, *base, mayBeQuiet ? quietSeconds : 0);
+  auto fed = feedAny(program, recordedAs, *base, mayBeQuiet ? quietSeconds : 0);
   if (fed && mayBeQuiet && program.exactly) {
     std::string problem;
     auto plan = kbrt::readPlan(*fed, problem);
     if (!plan || plan->outcome.message == kbrt::quietEnding)
-      fed = feed(program, recordedAs, *base, 0);
+      fed = feedAny(program, recordedAs, *base, 0);
   }
   if (!fed || !recipe.distribution)
     return fed;
@@ -655,7 +700,7 @@ llvm::Expected<std::string> RecordedCases::candidateElsewhere(const ProgramArtef
   auto oracle = original(recorded);
   if (!oracle || sharesHost(program))
     return oracle;
-  return feed(program, *recipes.find(recorded.name), *oracle, /*quietSeconds=*/0, &other);
+  return feedAny(program, *recipes.find(recorded.name), *oracle, /*quietSeconds=*/0, &other);
 }
 
 llvm::Expected<bool> RecordedCases::asksDevice(const ProgramArtefacts &program) {

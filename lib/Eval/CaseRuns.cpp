@@ -25,6 +25,11 @@ Expected<std::vector<std::string>> CaseSource::branchesNotTaken(const ProgramArt
   return std::vector<std::string>();
 }
 Expected<bool> CaseSource::asksDevice(const ProgramArtefacts &) { return true; }
+bool CaseSource::readsOtherwise(const ProgramArtefacts &) { return false; }
+Expected<CaseSource::HostRun> CaseSource::runAgain(const ProgramArtefacts &, const TestCase &,
+                                                   const std::string &) {
+  return make_error<UsageError>("no host runs again");
+}
 Expected<std::string> CaseSource::candidateElsewhere(const ProgramArtefacts &program,
                                                      const TestCase &recorded,
                                                      const OtherDevice &) {
@@ -106,6 +111,10 @@ Expected<std::string> Judge::Impl::plan(JudgedProgram &program, const TestCase &
         TimedPart timed = this->timed("plan", test);
         if (test.remakes)
           return remadePlan(program);
+        if (!test.runsAgainOn.empty()) {
+          Expected<const CaseSource::HostRun &> again = hostAgain(program, test);
+          return again ? Expected<std::string>(again->folder) : again.takeError();
+        }
         if (test.elsewhere)
           return program.isOriginal
                      ? plan(program, recordedCase())

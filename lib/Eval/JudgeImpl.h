@@ -62,6 +62,7 @@ struct JudgedProgram {
   OnceMap<std::string, PlanFacts> facts;    ///< likewise
   OnceMap<std::string, RunPointer> runs;    ///< by device, case, mode and options
   OnceMap<std::string, AuditedPlan> audits; ///< by case name
+  OnceMap<std::string, CaseSource::HostRun> hostsAgain; ///< by the name of a case that runs again
   std::mutex mutex;
   std::vector<std::string> folders; ///< of `audits`
   /// Of the outputs in `runs`, and of those of all programs.
@@ -240,6 +241,13 @@ struct Judge::Impl {
   /// The recorded plan of \p program with other values in what its first kernels made
   /// (TestCase::remakes); a `UsageError` where there are no such kernels, or not the original's.
   llvm::Expected<std::string> remadePlan(JudgedProgram &program);
+  /// The host of \p program on \p test, a case on which hosts run again: what it does and prints when
+  /// it has read what its own steps compute. `CannotFollow` where that does not come to rest.
+  llvm::Expected<const CaseSource::HostRun &> hostAgain(JudgedProgram &program,
+                                                        const TestCase &test);
+  /// A new folder with the plan of \p planFolder and \p outputs as what its host reads.
+  llvm::Expected<std::string> writeResults(const std::string &planFolder,
+                                           llvm::ArrayRef<SharedBytes> outputs);
   /// The original's run that `finitePlan` made, if \p request asks for it.
   RunPointer takeTrial(const JudgedProgram &program, const RunRequest &request);
   /// A case that varies the recorded one has its facts, and no plan is made for them.
@@ -395,6 +403,11 @@ struct GateContext {
   /// An upload of the candidate's host is the original's but for roundings: the case of other
   /// results must tell that it was computed alike (G7).
   bool hasRoundedUpload = false, isHeldToOtherResults = false;
+  /// The candidate's host reads other results than the original's, or hands over numbers that it made
+  /// from them and that the original's does not upload: the hosts of both programs run again on each
+  /// case.
+  bool runsHostsAgain = false;
+  unsigned casesRunAgain = 0; ///< with other inputs than the recorded ones
   bool isRun = true; ///< false: only what needs no run is asked (Judge::inspect)
 };
 
@@ -421,6 +434,24 @@ void runWholeProgramAhead(GateContext &context);
 /// original.
 llvm::Expected<std::optional<GateRecord>>
 compareFedHost(GateContext &context, llvm::ArrayRef<const CaseSource::WholeRun *> wholes);
+
+/// \p test where hosts run again.
+TestCase runAgainOn(const TestCase &test);
+/// How what the candidate's host prints and leaves on \p test, a case on which hosts run again,
+/// differs from the original's by more than roundings; nothing if it does not. Counts the case.
+llvm::Expected<std::optional<GateRecord>> compareHostsAgain(GateContext &context,
+                                                            const TestCase &test, GateId gate);
+/// Results of the recorded case that the original's host reads and the candidate's does not: a record
+/// where not all of them show in what the original prints.
+llvm::Expected<std::optional<GateRecord>> checkUnreadResults(GateContext &context, GateId gate);
+
+/// By result of the original, the one of the candidate that stands for it; nothing where it reads
+/// none. Results of the same size that pass the comparison belong together, and then those of the
+/// same size where both programs have as many left.
+std::vector<std::optional<unsigned>> pairResults(const Reference &reference,
+                                                 const RunResult &candidate,
+                                                 const CandidatePromise &promise, CaseSource &cases,
+                                                 const TestCase &test);
 
 /// Whether the original's own results on \p test depend on what lay in fresh memory.
 llvm::Expected<bool> originalDepends(Judge::Impl &judge, const TestCase &test,
@@ -460,10 +491,12 @@ std::optional<GateRecord> failureOf(const RunResult &result, GateId gate, llvm::
 llvm::Expected<GateRecord> blameProgram(llvm::Error error, GateId gate, FailureClass failure);
 
 /// Outputs of \p candidate against the reference of \p test under the promise. \p nearMiss, if
-/// given, becomes whether what was refused may be the draw of the spread, not the candidate.
+/// given, becomes whether what was refused may be the draw of the spread, not the candidate. With
+/// \p readsOtherwise only the results that both hosts read are compared (`pairResults`).
 GateRecord compareWithReference(const Reference &reference, const RunResult &candidate,
                                 const TestCase &test, const CandidatePromise &promise,
-                                CaseSource &cases, GateId gate, bool *nearMiss = nullptr);
+                                CaseSource &cases, GateId gate, bool *nearMiss = nullptr,
+                                bool readsOtherwise = false);
 Tolerance toleranceFor(const CandidatePromise &promise, CaseSource &cases, const TestCase &test,
                        const Reference &reference, unsigned output);
 inline llvm::ArrayRef<uint8_t> bytesOf(llvm::StringRef text) {

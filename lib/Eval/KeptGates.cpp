@@ -56,6 +56,7 @@ std::optional<GateRecord> keptGate(GateStore *store, GateId gate, GateContext &c
   context.hasOwnTable |= kept->getBoolean("ownTable").value_or(false);
   context.hasOtherInputs |= kept->getBoolean("otherInputs").value_or(false);
   context.hasRoundedUpload |= kept->getBoolean("roundedUpload").value_or(false);
+  context.runsHostsAgain |= kept->getBoolean("runsAgain").value_or(false);
   if (timing)
     context.timing = std::move(timing);
   record.details.push_back("answered by an earlier run");
@@ -72,7 +73,8 @@ void keepGate(GateStore *store, const GateRecord &record, const GateContext &con
                     {"spread", static_cast<int64_t>(context.spread)},
                     {"ownTable", context.hasOwnTable},
                     {"otherInputs", context.hasOtherInputs},
-                    {"roundedUpload", context.hasRoundedUpload}};
+                    {"roundedUpload", context.hasRoundedUpload},
+                    {"runsAgain", context.runsHostsAgain}};
   if (context.timing)
     kept["timing"] = toJSON(*context.timing);
   keep(store, toString(record.gate), std::move(kept));

@@ -69,6 +69,9 @@ public:
   }
   llvm::Expected<WholeRun> fedHost(const ProgramArtefacts &program) override;
   llvm::Expected<WholeRun> originalHost(unsigned number) override;
+  bool readsOtherwise(const ProgramArtefacts &program) override;
+  llvm::Expected<HostRun> runAgain(const ProgramArtefacts &program, const TestCase &test,
+                                   const std::string &results) override;
   Tolerance tolerance(const TestCase &test, unsigned output) override;
   void lessen(const TestCase &test) override;
   std::vector<std::string> reliedOn() override;
@@ -108,7 +111,8 @@ private:
                                    const OtherDevice *elsewhere = nullptr);
   /// Whether the original may have numbers from generators or files, and is soon run again.
   llvm::Expected<bool> hasSources();
-  /// A `CannotFollow` unless \p program seeds its generators in the lines in which the original does.
+  /// A `CannotFollow` unless \p program seeds its generators in the lines in which the original
+  /// does.
   llvm::Error checkSeeds(const ProgramArtefacts &program);
   /// The calls of the host of \p program on a case of `launchCases`.
   llvm::Expected<std::string> recordCalls(const ProgramArtefacts &program,
@@ -117,6 +121,27 @@ private:
   llvm::Expected<std::string> feedAs(const std::string &key, const ProgramArtefacts &program,
                                      const CaseRecipe &recordedAs, const std::string &base,
                                      double quietSeconds, const OtherDevice *elsewhere);
+  /// The request behind a run of a host of \p program alone, which may take some times as long as
+  /// the original's. Fails where it took too long once.
+  llvm::Expected<RecordRequest> hostRequest(const ProgramArtefacts &program,
+                                            const CaseRecipe &recordedAs, std::string folder,
+                                            double quietSeconds, const OtherDevice *elsewhere);
+  /// What \p recording, of a host alone, says against \p program; keeps what it printed under \p
+  /// key. \p mayFail: it was told other results than its own.
+  llvm::Error takeHostRun(const Recording &recording, const std::string &key,
+                          const ProgramArtefacts &program, const CaseRecipe &recordedAs,
+                          const OtherDevice *elsewhere, bool mayFail);
+  /// Whether the host of \p program reads other results than the original's on \p recordedAs.
+  bool readsOtherwise(const ProgramArtefacts &program, const CaseRecipe &recordedAs) const;
+  /// `feed` of a host that reads other results than the original's: it runs by itself, with its
+  /// kernels, and is fed what it read then.
+  llvm::Expected<std::string> feedItself(const ProgramArtefacts &program,
+                                         const CaseRecipe &recordedAs,
+                                         const OtherDevice *elsewhere);
+  /// `feed`, or `feedItself` where the host reads other results than those in \p base.
+  llvm::Expected<std::string> feedAny(const ProgramArtefacts &program, const CaseRecipe &recordedAs,
+                                      const std::string &base, double quietSeconds,
+                                      const OtherDevice *elsewhere = nullptr);
   /// What the host printed whose feeding has the name \p key.
   WholeRun fedRun(const std::string &key) const;
   llvm::Expected<std::string> record(const CaseRecipe &recipe);
@@ -163,6 +188,9 @@ private:
   std::map<std::string, double> recordSeconds; ///< of the original's host, by case
   std::map<std::string, Recording> endless; ///< by digest, candidates whose host took too long once
   std::map<Digest, Digest> hosts;           ///< text to host text
+  /// Digests of candidates and names of cases on which their hosts read other results.
+  std::set<std::pair<Digest, std::string>> otherReaders;
+  std::atomic<unsigned> runsAgain = 0; ///< folders of `runAgain`
   OnceMap<std::string, std::string> done;
   OnceMap<Digest, NotedHost> noted;      ///< by text
   std::map<Digest, TakenBranches> taken; ///< by text; under `mutex`

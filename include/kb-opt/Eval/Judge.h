@@ -83,6 +83,10 @@ struct TestCase {
   bool hasOtherSources = false;
   /// How often a function is called, one call like the other.
   unsigned calls = 1;
+  /// The case of this name, where each of the two hosts runs again until it has read what the steps
+  /// that it asks for compute; empty: no such case. Made by the judge, for candidates whose host
+  /// reads other results than the original's.
+  std::string runsAgainOn;
   bool needsConsent() const { return breaks || asksMore; }
   /// Its sums are exact in every order: how many roundings the original counts allows for nothing.
   bool hasExactSums = false;
@@ -155,6 +159,21 @@ public:
   /// The same of the original's host: its recorded run, which computed the results (0), and further
   /// runs that are fed them.
   virtual llvm::Expected<WholeRun> originalHost(unsigned number);
+  /// Whether the host of \p program reads other results than the original's on a case that it was
+  /// asked about. Its plan is then that of a run by itself, with its own results.
+  virtual bool readsOtherwise(const ProgramArtefacts &program);
+  /// A run of a host alone: the plan that it asks for, and what it prints; of a function, with the
+  /// lines of what it returns.
+  struct HostRun {
+    std::string folder;
+    WholeRun printed;
+  };
+  /// The host of \p program, the original or a candidate, on \p test, where it reads the results in
+  /// the folder \p results, which has plan.json and observables.bin of a plan of its own. The steps
+  /// have the inputs of \p test. What it prints when it has been told other results than its
+  /// own is no failure, nor is the status that it ends with.
+  virtual llvm::Expected<HostRun> runAgain(const ProgramArtefacts &program, const TestCase &test,
+                                           const std::string &results);
   /// How long the program's own recorded run took, host and kernels; 0: unknown.
   virtual double wholeSeconds() { return 0; }
   /// Inputs of \p test under another seed, for the decoy of that name; nothing

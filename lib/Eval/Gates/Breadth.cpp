@@ -85,6 +85,9 @@ static Expected<bool> consents(Judge::Impl &judge, const TestCase &test) {
 /// Whether G7 holds the candidate to \p test, if the original allows it: in the search to what its
 /// passes assume alone.
 static bool isAsked(const GateContext &context, const TestCase &test) {
+  // Hosts that run again read other results anyhow: their own.
+  if (test.feedsOtherResults && context.runsHostsAgain)
+    return false;
   return test.needsConsent() && (context.effort != JudgeEffort::Search ||
                                  (test.breaks && context.promise.assumes.count(*test.breaks)));
 }
@@ -253,7 +256,12 @@ Expected<GateRecord> runBreadth(GateContext &context) {
         "the candidate's host uploads a table that the original does not, and no other input tells "
         "that it holds no results");
   // In a search this is left to the final check, as all cases that ask more are.
-  if (context.hasRoundedUpload && !context.isHeldToOtherResults &&
+  if (context.runsHostsAgain && !context.casesRunAgain && context.effort != JudgeEffort::Search)
+    return GateRecord::undecided(
+        GateId::G7,
+        "the candidate's host reads or hands over other numbers than the original's, and "
+        "no case with other inputs tells whether it makes the same of them");
+  if (context.hasRoundedUpload && !context.isHeldToOtherResults && !context.casesRunAgain &&
       context.effort != JudgeEffort::Search)
     return GateRecord::undecided(
         GateId::G7,

@@ -262,7 +262,8 @@ Expected<GateRecord> runDeterminism(GateContext &context) {
     if (!judge.baseline->deterministic) {
       // No more variance than the original's: the comparator's bound knows it.
       GateRecord record =
-          compareWithReference(**reference, **run, test, context.promise, judge.cases, GateId::G10);
+          compareWithReference(**reference, **run, test, context.promise, judge.cases, GateId::G10,
+                               /*nearMiss=*/nullptr, context.runsHostsAgain);
       if (record.stops())
         return record;
       continue;

@@ -21,6 +21,13 @@ namespace kbopt {
 /// printed or written; the numbers themselves were G6's.
 inline constexpr double printedTolerance = 1e-3;
 
+/// How near numbers that are printed must be.
+enum class Closeness : uint8_t {
+  Exactly,         ///< white space counts as well
+  ButForRoundings, ///< 16 roundings of float32, or a few times what other roundings move
+  Roughly          ///< `printedTolerance`, or ten times as large as under other roundings
+};
+
 /// The original's output, and what of it several runs agree on.
 class Expectation {
 public:
@@ -31,7 +38,8 @@ public:
   /// error that is printed, or a small difference of large numbers.
   void addRerounded(llvm::StringRef output);
   /// How \p output, which is \p what, differs; nothing if it does not.
-  std::optional<GateRecord> compare(llvm::StringRef output, bool exact, llvm::StringRef what) const;
+  std::optional<GateRecord> compare(llvm::StringRef output, Closeness closeness,
+                                    llvm::StringRef what) const;
   /// What is not compared, for the record; empty if everything is.
   std::string omitted() const;
 
@@ -43,6 +51,8 @@ private:
   std::vector<std::vector<bool>> varies; ///< by line and token
   /// The largest magnitude of a number that another rounding moves; 0: none does.
   std::vector<std::vector<double>> moved;
+  std::vector<std::vector<double>> moves; ///< and by how much it is moved at most
+  bool isSame(llvm::StringRef word, size_t line, size_t token, Closeness closeness) const;
   std::vector<bool> wholeLine; ///< has another number of tokens each time
   bool lineCountVaries = false;
 };

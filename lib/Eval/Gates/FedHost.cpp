@@ -43,7 +43,7 @@ std::optional<GateRecord> compareHosts(ArrayRef<const CaseSource::WholeRun *> or
         {&CaseSource::WholeRun::err, "what the host writes to standard error"}})
     if (std::optional<GateRecord> failure =
             Expectation(texts(originals, stream))
-                .compare(fed.*stream, /*exact=*/true,
+                .compare(fed.*stream, Closeness::Exactly,
                          (what + ", given the original's results,").str()))
       return failure;
   return std::nullopt;
@@ -59,7 +59,8 @@ Expected<std::optional<GateRecord>> compareFedHost(GateContext &context,
                                                    ArrayRef<const CaseSource::WholeRun *> wholes) {
   Judge::Impl &judge = context.judge;
   const ProgramArtefacts &program = *context.candidate.program;
-  if (!judge.cases.hasOwnHost(program))
+  // One that reads other results cannot be fed the original's: G6 and G7 compare what it prints.
+  if (!judge.cases.hasOwnHost(program) || judge.cases.readsOtherwise(program))
     return std::nullopt;
   Expected<CaseSource::WholeRun> fed = judge.cases.fedHost(program);
   if (!fed) {

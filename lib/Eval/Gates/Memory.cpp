@@ -185,6 +185,17 @@ Error Judge::Impl::writeAgain(const kbrt::Plan &plan, const std::string &folder,
   return writePlanWithData(plan, folder, copy);
 }
 
+/// Buffers of \p plan that it allocates and uploads nothing to: no inputs.
+static std::set<uint32_t> fillsNone(const kbrt::Plan &plan) {
+  std::set<uint32_t> none;
+  for (const kbrt::Step &step : plan.steps)
+    if (const auto *alloc = std::get_if<kbrt::AllocStep>(&step))
+      none.insert(alloc->buffer);
+    else if (const auto *upload = std::get_if<kbrt::UploadStep>(&step))
+      none.erase(upload->to.at.buffer);
+  return none;
+}
+
 Expected<GateRecord> runMemory(GateContext &context) {
   Judge::Impl &judge = context.judge;
   TestCase test = judge.checkCase();
@@ -233,7 +244,10 @@ Expected<GateRecord> runMemory(GateContext &context) {
   const std::vector<kbrt::Buffer> &before = recorded->plan.buffers,
                                   &after = candidateAudit->audited->plan.buffers;
   std::map<uint32_t, bool> inCandidate = unchangedBuffers(*candidateAudit);
+  const std::set<uint32_t> fresh = fillsNone(recorded->plan);
   for (const auto &[buffer, unchanged] : *inOriginal) {
+    if (fresh.count(buffer))
+      continue;
     auto found = inCandidate.find(buffer);
     bool sameBuffer = buffer < after.size() && after[buffer].bytes == before[buffer].bytes;
     if (unchanged && sameBuffer && found != inCandidate.end() && !found->second)

@@ -92,19 +92,26 @@ static bool isNearMiss(const Comparison &comparison) {
 
 GateRecord compareWithReference(const Reference &reference, const RunResult &candidate,
                                 const TestCase &test, const CandidatePromise &promise,
-                                CaseSource &cases, GateId gate, bool *nearMiss) {
+                                CaseSource &cases, GateId gate, bool *nearMiss,
+                                bool readsOtherwise) {
   std::string on = " on case " + test.name;
   if (reference.run->status != RunStatus::Ok)
     return GateRecord::undecided(gate, "the original fails" + on + ": " + reference.run->message);
-  if (candidate.outputs.size() != reference.run->outputs.size())
+  std::vector<std::optional<unsigned>> pairs;
+  if (readsOtherwise)
+    pairs = pairResults(reference, candidate, promise, cases, test);
+  else if (candidate.outputs.size() != reference.run->outputs.size())
     return GateRecord::fail(gate, FailureClass::Correctness,
                             formatv("the host reads {0} results, of the original {1}{2}",
                                     candidate.outputs.size(), reference.run->outputs.size(), on));
   // Programs read one result again and again; the same bytes held against the same ones are as
   // right as before.
   std::map<std::pair<const char *, const char *>, unsigned> compared;
-  for (unsigned i = 0; i < candidate.outputs.size(); ++i) {
-    const SharedBytes &mine = candidate.outputs[i], &its = reference.run->outputs[i];
+  for (unsigned i = 0; i < reference.run->outputs.size(); ++i) {
+    if (readsOtherwise && !pairs[i])
+      continue;
+    const SharedBytes &mine = candidate.outputs[readsOtherwise ? *pairs[i] : i],
+                      &its = reference.run->outputs[i];
     if (mine.data() == its.data() && mine.size() == its.size())
       continue;
     if (mine.size() != its.size()) // as where the device makes the last sum instead of the host
@@ -122,8 +129,7 @@ GateRecord compareWithReference(const Reference &reference, const RunResult &can
     // promise means: no further off than the original is from itself.
     if (!reference.deterministic && tolerance.promise == Promise::Bitwise)
       tolerance.promise = Promise::Reassociates;
-    Comparison comparison =
-        compareOutput(viewOf(reference, i), bytesOf(candidate.outputs[i]), tolerance);
+    Comparison comparison = compareOutput(viewOf(reference, i), bytesOf(mine), tolerance);
     if (comparison.accepted)
       continue;
     if (nearMiss)
@@ -183,7 +189,7 @@ static Expected<GateRecord> compareRun(GateContext &context, const TestCase &tes
       notes.insert((*reference)->limits);
     nearMiss = false;
     return compareWithReference(**reference, run, test, context.promise, judge.cases, gate,
-                                &nearMiss);
+                                &nearMiss, context.runsHostsAgain);
   };
   Expected<GateRecord> record = compare(judge.reference(test, context.spread));
   if (record && record->stops() && context.spread != spreadFor(context.promise)) {
@@ -203,12 +209,23 @@ static Expected<GateRecord> compareRun(GateContext &context, const TestCase &tes
   return record;
 }
 
+/// Where the hosts run again, \p test as they do; else \p test.
+static TestCase heldTo(const GateContext &context, const TestCase &test) {
+  const bool isUsual = test.remakes || test.elsewhere || test.feedsOtherResults;
+  return context.runsHostsAgain && !isUsual ? runAgainOn(test) : test;
+}
+
 Expected<GateRecord> compareOnCases(GateContext &context, ArrayRef<TestCase> tests, GateId gate) {
   Judge::Impl &judge = context.judge;
-  unsigned cases = 0;
+  unsigned cases = 0, again = 0;
   std::set<std::string> notes;
   std::vector<std::string> unchanged;
-  for (const TestCase &test : tests) {
+  if (Expected<std::string> recorded = judge.plan(context.candidate, judge.recordedCase());
+      !recorded)
+    return blameProgram(recorded.takeError(), gate, FailureClass::Runtime);
+  context.runsHostsAgain |= judge.cases.readsOtherwise(*context.candidate.program);
+  for (const TestCase &usual : tests) {
+    TestCase test = heldTo(context, usual);
     Expected<bool> varies = judge.inputsVary(test);
     if (!varies)
       return varies.takeError();
@@ -217,6 +234,14 @@ Expected<GateRecord> compareOnCases(GateContext &context, ArrayRef<TestCase> tes
       continue;
     }
     Expected<const Reference *> reference = judge.reference(test, context.spread);
+    if (!reference && !test.runsAgainOn.empty()) {
+      // A host that repeats steps until a result is small enough does not go its way with others.
+      Expected<GateRecord> own = blameProgram(reference.takeError(), gate, FailureClass::Runtime);
+      if (!own)
+        return own.takeError();
+      notes.insert("not held to " + test.name + ": " + own->reason);
+      continue;
+    }
     if (!reference)
       return reference.takeError();
     if ((*reference)->run->status != RunStatus::Ok)
@@ -232,6 +257,7 @@ Expected<GateRecord> compareOnCases(GateContext &context, ArrayRef<TestCase> tes
       }
       if (*audit)
         return std::move(**audit);
+      test = heldTo(context, usual); // the audit may have found what a host made of results
     }
     ++cases;
     context.hasOtherInputs |= test.variesRecorded;
@@ -246,8 +272,21 @@ Expected<GateRecord> compareOnCases(GateContext &context, ArrayRef<TestCase> tes
       record->details.insert(record->details.end(), notes.begin(), notes.end());
     if (!record || record->stops())
       return record;
+    if (test.runsAgainOn.empty())
+      continue;
+    Expected<std::optional<GateRecord>> printed = compareHostsAgain(context, test, gate);
+    if (!printed)
+      return blameProgram(printed.takeError(), gate, FailureClass::Runtime);
+    if (*printed)
+      return std::move(**printed);
+    ++again;
   }
   GateRecord record = GateRecord::pass(gate, "", cases);
+  if (again)
+    notes.insert(
+        formatv("the host reads or hands over other numbers than the original's: both hosts "
+                "ran again on {0} cases, and what they print is compared",
+                again));
   record.details.assign(notes.begin(), notes.end());
   if (!unchanged.empty())
     record.details.push_back(
@@ -258,7 +297,13 @@ Expected<GateRecord> compareOnCases(GateContext &context, ArrayRef<TestCase> tes
 }
 
 Expected<GateRecord> runNumerics(GateContext &context) {
-  return compareOnCases(context, {context.judge.recordedCase()}, GateId::G6);
+  Expected<GateRecord> record = compareOnCases(context, {context.judge.recordedCase()}, GateId::G6);
+  if (!record || record->stops() || !context.runsHostsAgain)
+    return record;
+  Expected<std::optional<GateRecord>> unread = checkUnreadResults(context, GateId::G6);
+  if (!unread)
+    return unread.takeError();
+  return *unread ? std::move(**unread) : std::move(*record);
 }
 
 } // namespace kbopt

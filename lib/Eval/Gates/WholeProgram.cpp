@@ -91,7 +91,8 @@ Expected<std::optional<GateRecord>> compareRun(Judge::Impl &judge,
     for (const CaseSource::WholeRun *other : moved)
       expectation.addRerounded(other->out);
     omitted = expectation.omitted();
-    if (auto failure = expectation.compare(run.out, exact, "the program's output"))
+    if (auto failure = expectation.compare(run.out, exact ? Closeness::Exactly : Closeness::Roughly,
+                                           "the program's output"))
       return failure;
     return compareFiles(originals, moved, run.files, exact);
   };

@@ -72,7 +72,7 @@ std::optional<GateRecord> compareFile(StringRef name, ArrayRef<StringRef> origin
     Expectation expectation(originals);
     for (StringRef other : moved)
       expectation.addRerounded(other);
-    return expectation.compare(content, exact, what);
+    return expectation.compare(content, exact ? Closeness::Exactly : Closeness::Roughly, what);
   }
   const StringRef first = originals.front();
   if (any_of(originals, [&](StringRef each) { return each.size() != first.size(); }))
