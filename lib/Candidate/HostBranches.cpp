@@ -107,7 +107,39 @@ bool asksForFailure(const clang::Expr *condition) {
     if (const auto *cast = llvm::dyn_cast<clang::ImplicitCastExpr>(expression))
       return cast->getCastKind() == clang::CK_PointerToBoolean ||
              cast->getCastKind() == clang::CK_NullToPointer;
-    return false;
+    // What was asked before.
+    const auto *reference = llvm::dyn_cast<clang::DeclRefExpr>(expression);
+    const auto *variable =
+        reference ? llvm::dyn_cast<clang::VarDecl>(reference->getDecl()) : nullptr;
+    return variable && type->isBooleanType() && variable->isLocalVarDecl() && variable->getInit() &&
+           asksForFailure(variable->getInit());
+  });
+}
+
+/// Whether \p statement, or what is left out in its place, changes nothing that counts: it gives
+/// hints to the device, asks for errors, or prints.
+bool isHint(const clang::Stmt *statement) {
+  static constexpr StringRef calls[] = {"cudaGetLastError",
+                                        "cudaPeekAtLastError",
+                                        "cudaGetErrorString",
+                                        "cudaGetErrorName",
+                                        "cudaStreamSetAttribute",
+                                        "cudaFuncSetCacheConfig",
+                                        "cudaCtxResetPersistingL2Cache",
+                                        "cudaMemAdvise",
+                                        "cudaMemPrefetchAsync",
+                                        "printf",
+                                        "fprintf",
+                                        "perror"};
+  return !statement || !anyIn(statement, [](const clang::Stmt *each) {
+    if (const auto *call = llvm::dyn_cast<clang::CallExpr>(each)) {
+      const clang::FunctionDecl *callee = call->getDirectCallee();
+      return !callee || !llvm::is_contained(calls, callee->getDeclName().getAsString());
+    }
+    const auto *assigned = llvm::dyn_cast<clang::BinaryOperator>(each);
+    return (assigned && assigned->isAssignmentOp()) ||
+           llvm::isa<clang::ReturnStmt, clang::BreakStmt, clang::ContinueStmt, clang::GotoStmt>(
+               each);
   });
 }
 
@@ -357,7 +389,8 @@ bool Collector::VisitIfStmt(clang::IfStmt *statement) {
       statement->getConditionVariable() || isConstant(condition))
     return true;
   const clang::Stmt *then = statement->getThen(), *otherwise = statement->getElse();
-  if (asksForFailure(condition) && (ends(then) || (otherwise && ends(otherwise))))
+  if (asksForFailure(condition) &&
+      (ends(then) || (otherwise && ends(otherwise)) || (isHint(then) && isHint(otherwise))))
     return true;
   if (isOld(tokens(statement->getSourceRange())) || isHidden(statement, condition))
     return true;

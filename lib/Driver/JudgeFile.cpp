@@ -165,7 +165,8 @@ static std::string verdictText(const Verdict &verdict) {
 }
 
 /// The verdict on \p text, which stands in the user's file \p file; the work on the original that
-/// \p original does is waited for when the candidate is compiled.
+/// \p original does is waited for when the candidate is compiled. \p artefacts: gets those of a
+/// text that passes made; null: it is a file that anybody may have written.
 static llvm::Expected<Verdict> judgeText(Session &session, const std::string &text,
                                          const std::string &file, const std::string &bitcodeName,
                                          std::thread &original, const CandidatePromise &promise,
@@ -197,12 +198,19 @@ static llvm::Expected<Verdict> judgeText(Session &session, const std::string &te
   for (const GateRecord &record : judged->gates)
     context.timings.add("judgement", (toString(record.gate) + " " + gateTitle(record.gate)).str(),
                         record.seconds);
-  // What was run may not be what the user's compiler makes of it, or not what it does elsewhere. A
-  // branch that no case takes says less than what it asks for.
-  if ((judged->isCorrect() || llvm::StringRef(judged->reason).starts_with(branchNotTaken)) &&
-      !breaches.empty())
+  // What was run may not be what the user's compiler makes of it, or not what it does elsewhere.
+  if (judged->isCorrect() && !breaches.empty())
     judged->add(GateRecord::undecided(
         GateId::G0, "the candidate breaks the rule " + breaches.front(), breaches));
+  // Passes prove the ways that they add to a host; of a file nothing is known but what was run.
+  if (!artefacts && candidate && judged->isCorrect()) {
+    auto open = session.cases->branchesNotTaken(*candidate);
+    if (!open)
+      return open.takeError();
+    if (!open->empty())
+      judged->add(
+          GateRecord::undecided(GateId::G7, (branchNotTaken + ", " + open->front()).str(), *open));
+  }
   nameCandidate(*judged, context.command.file, file);
   return judged;
 }

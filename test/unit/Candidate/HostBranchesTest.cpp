@@ -51,6 +51,11 @@ TEST(HostBranches, FailuresAndConstantsAreNone) {
   EXPECT_EQ(asked("if (cudaMalloc(&p, 4) != cudaSuccess) return;"), "");
   EXPECT_EQ(asked("if (!p) return;"), "");
   EXPECT_EQ(asked("if (p) cudaFree(p);"), "p:tf") << "the program does not end there";
+  EXPECT_EQ(
+      asked("bool done = cudaDeviceSynchronize() == cudaSuccess; if (!done) cudaGetLastError();"),
+      "");
+  EXPECT_EQ(asked("bool done = cudaDeviceSynchronize() == cudaSuccess; if (!done) l<<<1, 1>>>(n);"),
+            "!done:tf");
   EXPECT_EQ(asked("const int tile = 32; if (tile > 64) l<<<1, 1>>>(n);"), "");
 }
 
