@@ -177,6 +177,11 @@ Expected<uint64_t> Generator::bytes(const SizeMap &sizes) {
     auto count = elements(parameter);
     if (!count)
       return count.takeError();
+    if (*count > INT32_MAX)
+      return llvm::make_error<UsageError>(parameter.place +
+                                              ": an int does not count the elements of buffer '" +
+                                              parameter.name + "'",
+                                          "", ExitStatus::Diagnostics);
     sum += *count * std::max(1u, kbrt::elementBytes(parameter.element));
   }
   return sum;

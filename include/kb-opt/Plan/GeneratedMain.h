@@ -51,7 +51,7 @@ struct DriverRun {
 inline constexpr const char *hostResultWord = "kb-result";
 
 /// Bytes of all buffers of a call at \p sizes, on the device and on the host. Fails as
-/// `generateMain` does.
+/// `generateMain` does, and where an `int` does not count the elements of one of them.
 llvm::Expected<uint64_t> bufferBytes(const Workload &workload, const Signature &signature,
                                      const SizeMap &sizes);
 
