@@ -64,6 +64,10 @@ llvm::Expected<std::vector<InputFacts>> kbopt::inputFacts(const std::string &rec
   const kbrt::Plan &plan = recorded->plan;
   const llvm::StringRef data = recorded->data();
   std::vector<InputFacts> all(stated.begin(), stated.end());
+  auto broken = [](const InputFacts &facts, const std::string &why, llvm::StringRef note) {
+    return llvm::make_error<UsageError>((facts.place.empty() ? "" : facts.place + ": ") + why,
+                                        note.str(), ExitStatus::Diagnostics);
+  };
   std::vector<const kbrt::UploadStep *> uploads;
   for (const kbrt::Step &step : plan.steps)
     if (const auto *upload = std::get_if<kbrt::UploadStep>(&step))
@@ -76,20 +80,22 @@ llvm::Expected<std::vector<InputFacts>> kbopt::inputFacts(const std::string &rec
         facts.reason = "the original's host sorts " + names + ", and uploads it so";
         all.push_back(std::move(facts));
       }
-  for (const InputFacts &facts : stated) {
+  for (InputFacts &facts : llvm::MutableArrayRef(all).take_front(stated.size())) {
     const std::string name = "upload " + std::to_string(facts.upload);
     if (facts.upload >= uploads.size())
-      return llvm::make_error<UsageError>("the workload speaks of " + name +
-                                              ", but the program has " +
-                                              std::to_string(uploads.size()) + " uploads",
-                                          "the first one is upload 0");
+      return broken(facts,
+                    "the workload speaks of " + name + ", but the program has " +
+                        std::to_string(uploads.size()) + " uploads",
+                    "the first one is upload 0");
     const kbrt::UploadStep &upload = *uploads[facts.upload];
     const llvm::StringRef bytes = data.substr(upload.data, upload.to.bytes());
-    if (!fulfils({reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()},
-                 plan.buffers[upload.to.at.buffer].element, facts))
-      return llvm::make_error<UsageError>(
-          "the program does not keep what the workload states: " + describe(facts),
-          "only integers, float32 and float64 are held to statements");
+    const kbrt::ElementType element = plan.buffers[upload.to.at.buffer].element;
+    const llvm::ArrayRef<uint8_t> values(reinterpret_cast<const uint8_t *>(bytes.data()),
+                                         bytes.size());
+    if (!fulfils(values, element, facts))
+      return broken(facts, "the program does not keep what the workload states: " + describe(facts),
+                    "only integers, float32 and float64 are held to statements");
+    facts.total = lastValue(values, element);
   }
   return all;
 }

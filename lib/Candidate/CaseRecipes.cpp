@@ -49,6 +49,7 @@ CaseRecipes::CaseRecipes(Workload given, Signature called)
       recipe.test.variesRecorded = true;
       recipe.test.mostLessenings = mostLessenings(distribution);
       recipe.test.hasExactSums = distribution == InputDistribution::WholeNumbers;
+      recipe.test.hasEqualValues = distribution == InputDistribution::AllEqual;
       recipe.seed = seed;
       recipe.distribution = distribution;
       recipe.test.name = "seed=" + std::to_string(seed) + " " + toString(distribution).str();
@@ -123,6 +124,21 @@ static int64_t wholeTiles(int64_t size) {
   return static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(size), tile));
 }
 
+int64_t CaseRecipes::admissible(const std::string &name, int64_t size) const {
+  auto known = workload.admissible.find(name);
+  return known == workload.admissible.end() ? size : known->second.nearest(size);
+}
+
+int64_t CaseRecipes::nextAdmissible(const std::string &name, int64_t size) const {
+  auto known = workload.admissible.find(name);
+  if (known == workload.admissible.end())
+    return size + 1;
+  const AdmissibleSize &limits = known->second;
+  // Of a power of two the next one is twice as large, else it is one step away.
+  const int64_t next = limits.isPowerOfTwo ? 2 * size : size + limits.multiple;
+  return limits.admits(next) ? next : size;
+}
+
 void CaseRecipes::addCalls() {
   if (workload.kind == WorkloadKind::Program)
     return;
@@ -152,22 +168,27 @@ void CaseRecipes::addCalls() {
     return;
   SizeMap more = base, prime = base, twice = base, whole = base;
   for (auto &[name, value] : more)
-    ++value;
+    value = nextAdmissible(name, value);
   for (auto &[name, value] : twice)
-    value *= 2;
+    value = admissible(name, value * 2);
   for (auto &[name, value] : whole)
-    value = wholeTiles(value);
+    value = admissible(name, wholeTiles(value));
   int64_t limit = std::numeric_limits<int64_t>::max();
-  for (auto &[name, value] : prime) // different ones, as far as there are any
-    limit = value = primeBelow(std::min(value * 3 / 4, limit - 1));
+  for (auto &[name, value] : prime) { // different ones, as far as there are any
+    limit = primeBelow(std::min(value * 3 / 4, limit - 1));
+    value = admissible(name, limit);
+  }
   auto addSizes = [&](const SizeMap &sizes, BufferLayout layout = BufferLayout::Separate) {
     CaseRecipe recipe =
         derived(sizeText(sizes) + (layout == BufferLayout::Misaligned ? " misaligned" : ""));
     recipe.sizes = sizes;
     recipe.seed = 20 + recipes.size();
     recipe.layout = layout;
-    if (!llvm::any_of(recipes,
-                      [&](const CaseRecipe &other) { return other.test.name == recipe.test.name; }))
+    const bool isKnown = (sizes == base && layout == BufferLayout::Separate) ||
+                         llvm::any_of(recipes, [&](const CaseRecipe &other) {
+                           return other.test.name == recipe.test.name;
+                         });
+    if (!isKnown)
       add(recipe, true);
   };
   addSizes(prime);
@@ -183,7 +204,7 @@ void CaseRecipes::addCalls() {
   for (int64_t least : {few, int64_t(0)})
     for (const auto &[name, value] : base)
       if (SizeMap other = base; base.size() <= mostAlone && value > least) {
-        other[name] = least;
+        other[name] = admissible(name, least);
         addSizes(other);
       }
   CaseRecipe growing = derived("called with other sizes");
@@ -277,7 +298,7 @@ void CaseRecipes::addLargeSizes() {
   };
   SizeMap all = workload.sizes;
   for (auto &[name, value] : all)
-    value *= leastGrowth;
+    value = admissible(name, value * leastGrowth);
   if (!all.empty() && fits(all))
     add(all);
   for (const auto &[name, value] : workload.sizes) {
@@ -292,10 +313,8 @@ void CaseRecipes::addLargeSizes() {
     }
     // The largest, with whole tiles and vectors; and a smaller one without.
     for (int64_t size : {low - low % wholeTile, low / leastGrowth | 1})
-      if (size >= leastGrowth * value) {
-        sizes[name] = size;
+      if (sizes[name] = admissible(name, size); sizes[name] >= leastGrowth * value && fits(sizes))
         add(sizes);
-      }
   }
 }
 

@@ -69,20 +69,21 @@ llvm::Expected<std::string> RecordedCases::feedItself(const ProgramArtefacts &pr
 llvm::Expected<CaseSource::HostRun> RecordedCases::runAgain(const ProgramArtefacts &program,
                                                             const TestCase &test,
                                                             const std::string &results) {
-  const CaseRecipe *recipe = recipes.find(test.name);
+  const CaseRecipe *recipe = test.elsewhere ? &recipes.recorded() : recipes.find(test.name);
   if (!recipe)
     return llvm::make_error<UsageError>("no case '" + test.name + "'");
   const CaseRecipe &recordedAs = recipe->distribution ? recipes.recorded() : *recipe;
+  const bool isOriginal = program.text == first.text;
+  const OtherDevice *elsewhere = isOriginal ? nullptr : test.elsewhere;
   const std::string key = "again " + std::to_string(runsAgain++);
   auto again = once(key, [&](const std::string &folder) -> llvm::Error {
-    auto fed = hostRequest(program, recordedAs, folder, 0, /*elsewhere=*/nullptr);
+    auto fed = hostRequest(program, recordedAs, folder, 0, elsewhere);
     if (!fed)
       return fed.takeError();
     auto recording = recordOracleFed(tools.runner, *fed, results);
     if (!recording)
       return recording.takeError();
-    return takeHostRun(*recording, key, program, recordedAs, /*elsewhere=*/nullptr,
-                       /*mayFail=*/true);
+    return takeHostRun(*recording, key, program, recordedAs, elsewhere, /*mayFail=*/true);
   });
   if (!again)
     return again.takeError();
@@ -91,7 +92,6 @@ llvm::Expected<CaseSource::HostRun> RecordedCases::runAgain(const ProgramArtefac
     return run;
   // Inputs are those of the case, as they are in the plan without this run; what the host made of
   // other results is its own.
-  const bool isOriginal = program.text == first.text;
   auto before = isOriginal ? record(recordedAs) : candidate(program, recordedAs.test),
        varied = isOriginal ? this->varied(*recipe) : candidate(program, test);
   if (!before || !varied)

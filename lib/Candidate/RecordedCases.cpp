@@ -263,6 +263,8 @@ llvm::Expected<std::string> RecordedCases::record(const CaseRecipe &recipe) {
       std::lock_guard<std::mutex> lock(mutex);
       recordSeconds[recipe.test.name] = recording->wallSeconds;
     }
+    if (recording->status != RecordStatus::Good && !recipe.test.recorded)
+      recording->message += " on case " + recipe.test.name;
     if (llvm::Error error = recording->asError())
       return error;
     return writeHostResults(*recording);
@@ -320,7 +322,7 @@ std::vector<std::string> RecordedCases::reliedOn() {
     return {};
   }
   llvm::Expected<const std::vector<InputFacts> &> held = heldFacts(*base);
-  std::vector<std::string> all;
+  std::vector<std::string> all = recipes.reliedOn();
   if (!held)
     llvm::consumeError(held.takeError());
   else
@@ -765,5 +767,6 @@ Tolerance RecordedCases::tolerance(const TestCase &, unsigned) {
     tolerance.absolute = workload.tolerance->absolute;
     tolerance.relative = workload.tolerance->relative;
   }
+  tolerance.isHeldToFloat64 = workload.isHeldToFloat64;
   return tolerance;
 }

@@ -157,6 +157,30 @@ struct Rule {
     return std::max({tolerance.kappa() * originalError, terms,
                      tolerance.absolute + tolerance.relative * std::fabs(r)});
   }
+  /// How far element \p index, which the original makes \p r and whose error is known to be \p
+  /// originalError, may be from its reference in float64: by the error bound of its sum in any
+  /// order and some roundings, as everywhere, or by twice the original's own distance. What errors
+  /// of terms add up to, at the worst, grows without measure in long computations, so that it
+  /// counts up to a multiple of what is known of the original. Nothing if there is no finite
+  /// reference.
+  std::optional<double> forwardBound(size_t index, double r, double originalError) const {
+    if (output.float64.empty() || tolerance.promise == Promise::Bitwise)
+      return std::nullopt;
+    const kbrt::OracleElement &exact = output.float64[index];
+    const double magnitude = std::max(std::fabs(exact.value), 8 * smallestNormal(output.type)),
+                 roundings = Tolerance::leastRoundings * u * magnitude,
+                 distance = std::fabs(r - exact.value);
+    constexpr double mostInherited = 64;
+    const double inherited = std::min(
+        exact.inherited * scale, mostInherited * std::max({originalError, distance, roundings}));
+    double bound = std::max(exact.error * scale + inherited + roundings, 2 * distance);
+    if (tolerance.isHeldToFloat64)
+      bound = std::max(bound, tolerance.absolute + tolerance.relative * magnitude);
+    if (!std::isfinite(exact.value) || !std::isfinite(bound))
+      return std::nullopt;
+    return bound;
+  }
+
   double bound(size_t index) const {
     const double r = value(output.type, output.oracle, index);
     return bound(r, originalError(index), terms(r));
@@ -212,6 +236,8 @@ struct Piece {
   std::optional<size_t> first; ///< the first element out of bounds
   double worstRatio = 0;
   double squaredError = 0, squaredReference = 0, squaredBaseline = 0;
+  uint64_t byForwardBound = 0;
+  double worstOfForwardBound = 0, longestSum = 0;
 };
 
 /// Elements that must be the same bits, NaNs apart; \p candidate has those from \p begin on.
@@ -257,17 +283,47 @@ void compareValues(const Rule &rule, ArrayRef<uint8_t> candidate, size_t begin, 
     }
     if (finiteClass(r) != 0)
       continue;
+    const std::optional<double> forward = rule.forwardBound(i, r, originalError);
     const double terms = rule.terms(r), difference = std::fabs(c - r),
-                 known = std::max(originalError, terms);
+                 known = std::max({originalError, terms, forward.value_or(0)});
     piece.squaredError += difference * difference;
     piece.squaredReference += r * r;
     piece.squaredBaseline += known * known;
     const double bound = rule.bound(r, originalError, terms);
+    const double distance = forward ? std::fabs(c - output.float64[i].value) : HUGE_VAL;
+    if (forward && rule.tolerance.isHeldToFloat64) {
+      if (distance > *forward)
+        note(i);
+      continue;
+    }
+    if (forward && difference > bound && distance <= *forward) {
+      ++piece.byForwardBound;
+      piece.worstOfForwardBound = std::max(piece.worstOfForwardBound, distance / *forward);
+      piece.longestSum = std::max(piece.longestSum, output.float64[i].terms);
+      continue;
+    }
     if (difference > 0)
       piece.worstRatio = std::max(piece.worstRatio, bound > 0 ? difference / bound : HUGE_VAL);
     if (difference > bound)
       note(i);
   }
+}
+
+std::string describeMiss(const Rule &rule, size_t index, double c, double r) {
+  const std::optional<double> forward = rule.forwardBound(index, r, rule.originalError(index));
+  std::string ofOracle;
+  if (forward) {
+    const kbrt::OracleElement &exact = rule.output.float64[index];
+    ofOracle =
+        formatv("off by {0:e2} from the float64 oracle {1:e8}, allowed {2:e2} for sums of up "
+                "to {3:f0} terms",
+                std::fabs(c - exact.value), exact.value, *forward, exact.terms);
+    if (rule.tolerance.isHeldToFloat64)
+      return " (" + ofOracle + ")";
+    ofOracle = "; " + ofOracle;
+  }
+  return formatv(" (off by {0:e2}, allowed {1:e2}{2})", std::fabs(c - r), rule.bound(index),
+                 ofOracle);
 }
 
 Comparison compare(const OutputView &output, ArrayRef<uint8_t> candidate,
@@ -294,6 +350,8 @@ Comparison compare(const OutputView &output, ArrayRef<uint8_t> candidate,
   // A declared tolerance of a workload speaks of its own floating outputs.
   OutputView view = output;
   view.type = type;
+  if (view.float64.size() != count)
+    view.float64 = {};
   Rule rule(view, tolerance);
   if (!exact && tolerance.reductionLength)
     rule.typical = medianMagnitude(view, count);
@@ -319,6 +377,9 @@ Comparison compare(const OutputView &output, ArrayRef<uint8_t> candidate,
     squaredError += piece.squaredError;
     squaredReference += piece.squaredReference;
     squaredBaseline += piece.squaredBaseline;
+    result.byForwardBound += piece.byForwardBound;
+    result.worstOfForwardBound = std::max(result.worstOfForwardBound, piece.worstOfForwardBound);
+    result.longestSum = std::max(result.longestSum, piece.longestSum);
     if (!piece.first || result.firstIndex)
       continue;
     const size_t i = *piece.first;
@@ -327,7 +388,7 @@ Comparison compare(const OutputView &output, ArrayRef<uint8_t> candidate,
     if (exact)
       why = c == r ? " with other bits" : "";
     else if (finiteClass(c) == finiteClass(r))
-      why = formatv(" (off by {0:e2}, allowed {1:e2})", std::fabs(c - r), rule.bound(i)).str();
+      why = describeMiss(rule, i, c, r);
     result.firstIndex = i;
     result.accepted = false;
     // Bytes of numbers say nothing to anybody.

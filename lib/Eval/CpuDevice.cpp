@@ -40,6 +40,8 @@ json::Object jobFor(const DeviceImage &image, const RunOptions &options) {
                    {"sampledBlocks", static_cast<int64_t>(options.sampledBlocks)},
                    // One defect settles the verdict.
                    {"stopAtFinding", image.mode == RunMode::Check}};
+  if (options.worstCaseErrors)
+    job["worstCaseErrors"] = true;
   if (options.l1Bytes)
     job["l1Bytes"] = static_cast<int64_t>(options.l1Bytes);
   if (options.l2Bytes)
@@ -87,7 +89,8 @@ Expected<DeviceImage> CpuDevice::buildImage(StringRef bitcode, const Digest &dig
   CpuImageOptions imageOptions;
   imageOptions.mode = mode == RunMode::Plain   ? kbrt::ImageMode::Plain
                       : mode == RunMode::Check ? kbrt::ImageMode::Check
-                                               : kbrt::ImageMode::Count;
+                      : mode == RunMode::Count ? kbrt::ImageMode::Count
+                                               : kbrt::ImageMode::Oracle;
   imageOptions.timings = options.timings;
   imageOptions.compiles = options.compiles;
   TimedPart timed(options.timings, "CPU images", toString(mode).str());
@@ -210,7 +213,7 @@ Expected<RunResult> CpuDevice::runByServer(const DeviceImage &image, StringRef p
                                  std::vector<std::string>{options.kbRun}, 0, "",
                                  "kb-run and kb-opt must come from one build");
   if (result.status == RunStatus::Ok && result.defects().empty())
-    if (Error error = cutOutputs(planFolder, std::move(answer->observables), result))
+    if (Error error = cutOutputs(planFolder, image.mode, std::move(answer->observables), result))
       return std::move(error);
   return result;
 }
@@ -272,7 +275,7 @@ Expected<RunResult> CpuDevice::run(const DeviceImage &image, StringRef planFolde
     Expected<std::string> bytes = files.read(folder.path + "/" + kbrt::observablesFileName);
     if (!bytes)
       return bytes.takeError();
-    if (Error error = cutOutputs(planFolder, std::move(*bytes), result))
+    if (Error error = cutOutputs(planFolder, image.mode, std::move(*bytes), result))
       return std::move(error);
   }
   return result;

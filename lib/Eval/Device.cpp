@@ -15,6 +15,8 @@ StringRef toString(RunMode mode) {
     return "check";
   case RunMode::Count:
     return "count";
+  case RunMode::Oracle:
+    return "oracle";
   }
   return "";
 }

@@ -1,6 +1,7 @@
 //===- JobResult.cpp - Results of kb-run as records -----------------------===//
 #include "JobResult.h"
 #include "kb-opt/Support/Error.h"
+#include "kbrt/Oracle.h"
 #include "kbrt/Plan.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -116,15 +117,26 @@ bool readRunResult(const json::Value &value, RunResult &result, json::Path path)
   return true;
 }
 
-Error cutOutputs(StringRef planFolder, std::string observables, RunResult &result) {
+Error cutOutputs(StringRef planFolder, RunMode mode, std::string observables, RunResult &result) {
   std::string error;
   std::optional<kbrt::Plan> plan = kbrt::readPlan(planFolder.str(), error);
   if (!plan)
     return make_error<StoreError>(error);
   std::vector<std::pair<uint64_t, uint64_t>> reads; // place and bytes
+  uint64_t end = 0;
   for (const kbrt::Step &step : plan->steps)
     if (const auto *read = std::get_if<kbrt::ReadStep>(&step)) {
-      reads.push_back({read->observable, read->from.bytes()});
+      if (mode == RunMode::Oracle) {
+        const kbrt::ElementType type = kbrt::elementOf(*plan, read->from);
+        const uint64_t bytes =
+            kbrt::isFloatingPoint(type)
+                ? read->from.bytes() / kbrt::elementBytes(type) * sizeof(kbrt::OracleElement)
+                : 0;
+        reads.push_back({end, bytes});
+        end += bytes;
+      } else {
+        reads.push_back({read->observable, read->from.bytes()});
+      }
       if (reads.back().first + reads.back().second > observables.size())
         return make_error<StoreError>(
             ("kb-run wrote fewer results than the plan in '" + planFolder + "' reads").str());

@@ -23,8 +23,9 @@ bool readRunResult(const llvm::json::Value &value, RunResult &result, llvm::json
 /// Three numbers; what is missing stays.
 void readDim(const llvm::json::Object &object, llvm::StringRef key, unsigned (&dim)[3]);
 
-/// Cuts \p observables into the reads of the plan in \p planFolder.
-llvm::Error cutOutputs(llvm::StringRef planFolder, std::string observables, RunResult &result);
+/// Cuts \p observables of a run in \p mode into the reads of the plan in \p planFolder.
+llvm::Error cutOutputs(llvm::StringRef planFolder, RunMode mode, std::string observables,
+                       RunResult &result);
 
 } // namespace kbopt
 

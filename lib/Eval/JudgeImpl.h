@@ -58,10 +58,10 @@ struct JudgedProgram {
   const ProgramArtefacts *program = nullptr;
   bool isOriginal = false;
   OnceMap<std::pair<const Device *, RunMode>, DeviceImage> images;
-  OnceMap<std::string, std::string> plans;  ///< by case name
-  OnceMap<std::string, PlanFacts> facts;    ///< likewise
-  OnceMap<std::string, RunPointer> runs;    ///< by device, case, mode and options
-  OnceMap<std::string, AuditedPlan> audits; ///< by case name
+  OnceMap<std::string, std::string> plans;              ///< by case name
+  OnceMap<std::string, PlanFacts> facts;                ///< likewise
+  OnceMap<std::string, RunPointer> runs;                ///< by device, case, mode and options
+  OnceMap<std::string, AuditedPlan> audits;             ///< by case name
   OnceMap<std::string, CaseSource::HostRun> hostsAgain; ///< by the name of a case that runs again
   std::mutex mutex;
   std::vector<std::string> folders; ///< of `audits`
@@ -114,10 +114,19 @@ struct Reference {
   bool sumsInFloat = false; ///< half and bf16 are read and stored, and nothing is computed in them
   bool narrows = false;     ///< its float64 arithmetic is rounded to float32 in `moved`, too
   std::string limits;       ///< what of the spread could not be had, and why; empty if all could
+  /// By output OutputView::float64; empty: not asked for, or it cannot be had.
+  std::vector<SharedBytes> float64;
 
   /// Takes \p other, another run on the same inputs, into `moved`; if it was \p narrowed, for
   /// outputs that have no more than float32's precision themselves.
   void widen(const RunResult &other, bool narrowed = false);
+};
+
+/// The original's results in float64 with their forward error bounds, as a run in mode Oracle gives
+/// them.
+struct Float64Oracle {
+  std::vector<SharedBytes> outputs; ///< empty if it cannot be had
+  std::string limits;               ///< then why
 };
 
 /// What no right rewrite of a program can do without on the recorded case.
@@ -185,7 +194,8 @@ struct Judge::Impl {
   OnceMap<std::string, Reference> references, countedReferences, spreadReferences,
       narrowedReferences;
   OnceMap<std::pair<std::string, Spread>, Reference> closerReferences;
-  OnceMap<std::string, Admission> admissions; ///< by case and promise
+  OnceMap<std::string, Float64Oracle> oracles; ///< by case
+  OnceMap<std::string, Admission> admissions;  ///< by case, promise and spread
   /// Runs of the whole original, at least two (G14); nothing for a workload without main.
   OnceMap<unsigned, std::optional<CaseSource::WholeRun>> wholeOriginals;
   OnceMap<std::string, bool> dependsOnFreshMemory;               ///< G8, by case
@@ -206,7 +216,8 @@ struct Judge::Impl {
   /// The least work that the CPU device did not end in time, and the case's name.
   std::mutex refusedMutex;
   std::optional<std::pair<double, std::string>> refusedWork;
-  double endedWork = 0; ///< the most that it did end
+  double endedWork = 0;                    ///< the most that it did end
+  std::optional<double> oracleRefusedWork; ///< the least for which the float64 oracle took too long
   FileDigests ownFiles;
   FileDigests &files = options.digests ? *options.digests : ownFiles; ///< G0's
   /// Changed copies of plans (G8) and directed machine code lie here.
@@ -229,7 +240,8 @@ struct Judge::Impl {
   llvm::Error addRoundings(const TestCase &test, Reference &reference,
                            llvm::ArrayRef<Rerounding> roundings);
   llvm::Expected<Admission> decideAdmission(const TestCase &test, const CandidatePromise &promise,
-                                            Spread spread);
+                                            const Reference &reference);
+  llvm::Expected<Float64Oracle> runOracle(const TestCase &test);
 
   Device &deviceFor(RunMode mode, Where where);
   llvm::Expected<const DeviceImage *> image(JudgedProgram &program, RunMode mode,
@@ -241,8 +253,8 @@ struct Judge::Impl {
   /// The recorded plan of \p program with other values in what its first kernels made
   /// (TestCase::remakes); a `UsageError` where there are no such kernels, or not the original's.
   llvm::Expected<std::string> remadePlan(JudgedProgram &program);
-  /// The host of \p program on \p test, a case on which hosts run again: what it does and prints when
-  /// it has read what its own steps compute. `CannotFollow` where that does not come to rest.
+  /// The host of \p program on \p test, a case on which hosts run again: what it does and prints
+  /// when it has read what its own steps compute. `CannotFollow` where that does not come to rest.
   llvm::Expected<const CaseSource::HostRun &> hostAgain(JudgedProgram &program,
                                                         const TestCase &test);
   /// A new folder with the plan of \p planFolder and \p outputs as what its host reads.
@@ -293,6 +305,9 @@ struct Judge::Impl {
   /// The same with directions drawn at each execution in its spread, for a candidate that just
   /// missed it.
   llvm::Expected<const Reference *> closerReference(const TestCase &test, Spread spread);
+  /// The float64 oracle on \p test; the original is run for it once. Where that is not possible, it
+  /// says why.
+  llvm::Expected<const Float64Oracle &> oracle(const TestCase &test);
   /// The original's run on \p test under \p rounding; null where it cannot be had, with the
   /// reason in \p limits.
   llvm::Expected<RunPointer> directedRun(const TestCase &test, const Rerounding &rounding,
@@ -354,6 +369,9 @@ struct Judge::Impl {
 
   llvm::Expected<Admission> admission(const TestCase &test, const CandidatePromise &promise,
                                       Spread spread);
+  /// The same with the bounds of \p reference, which has the float64 oracle beside \p spread.
+  llvm::Expected<Admission> admissionByOracle(const TestCase &test, const CandidatePromise &promise,
+                                              Spread spread, const Reference &reference);
 
   /// With a GPU and a time budget: runs the original under other roundings while the gates before
   /// G6 look at the first candidate that may ask for that; nothing takes a final check longer.
@@ -403,12 +421,13 @@ struct GateContext {
   /// An upload of the candidate's host is the original's but for roundings: the case of other
   /// results must tell that it was computed alike (G7).
   bool hasRoundedUpload = false, isHeldToOtherResults = false;
-  /// The candidate's host reads other results than the original's, or hands over numbers that it made
-  /// from them and that the original's does not upload: the hosts of both programs run again on each
-  /// case.
+  /// The candidate's host reads other results than the original's, or hands over numbers that it
+  /// made from them and that the original's does not upload: the hosts of both programs run again
+  /// on each case.
   bool runsHostsAgain = false;
+  OnceMap<unsigned, std::set<unsigned>> handedOver = {}; ///< of `handedOverResults`
   unsigned casesRunAgain = 0; ///< with other inputs than the recorded ones
-  bool isRun = true; ///< false: only what needs no run is asked (Judge::inspect)
+  bool isRun = true;          ///< false: only what needs no run is asked (Judge::inspect)
 };
 
 llvm::Expected<GateRecord> runProvenance(GateContext &context,
@@ -441,9 +460,14 @@ TestCase runAgainOn(const TestCase &test);
 /// differs from the original's by more than roundings; nothing if it does not. Counts the case.
 llvm::Expected<std::optional<GateRecord>> compareHostsAgain(GateContext &context,
                                                             const TestCase &test, GateId gate);
-/// Results of the recorded case that the original's host reads and the candidate's does not: a record
-/// where not all of them show in what the original prints.
+/// Results of the recorded case that the original's host reads and the candidate's does not: a
+/// record where not all of them show in what the original prints.
 llvm::Expected<std::optional<GateRecord>> checkUnreadResults(GateContext &context, GateId gate);
+
+/// Results of the recorded case, by number, each element of which the original's host makes
+/// something of that it hands over to the device again, as far as some of them tell. Found out
+/// once.
+llvm::Expected<const std::set<unsigned> &> handedOverResults(GateContext &context);
 
 /// By result of the original, the one of the candidate that stands for it; nothing where it reads
 /// none. Results of the same size that pass the comparison belong together, and then those of the
@@ -492,11 +516,12 @@ llvm::Expected<GateRecord> blameProgram(llvm::Error error, GateId gate, FailureC
 
 /// Outputs of \p candidate against the reference of \p test under the promise. \p nearMiss, if
 /// given, becomes whether what was refused may be the draw of the spread, not the candidate. With
-/// \p readsOtherwise only the results that both hosts read are compared (`pairResults`).
+/// \p readsOtherwise only the results that both hosts read are compared (`pairResults`), but for \p
+/// exempt.
 GateRecord compareWithReference(const Reference &reference, const RunResult &candidate,
                                 const TestCase &test, const CandidatePromise &promise,
                                 CaseSource &cases, GateId gate, bool *nearMiss = nullptr,
-                                bool readsOtherwise = false);
+                                bool readsOtherwise = false, const std::set<unsigned> &exempt = {});
 Tolerance toleranceFor(const CandidatePromise &promise, CaseSource &cases, const TestCase &test,
                        const Reference &reference, unsigned output);
 inline llvm::ArrayRef<uint8_t> bytesOf(llvm::StringRef text) {
@@ -508,6 +533,8 @@ OutputView viewOf(const Reference &reference, unsigned index);
 /// itself fails are passed over.
 llvm::Expected<GateRecord> compareOnCases(GateContext &context, llvm::ArrayRef<TestCase> tests,
                                           GateId gate);
+/// \p record, which \p test ended, with the statement that would leave that case out.
+GateRecord withRemedy(GateRecord record, const TestCase &test, CaseSource &cases);
 /// Outputs \p a and \p b are the same bits (NaNs count as one value).
 std::optional<std::string> firstDifference(const std::vector<OutputSpec> &specs, const RunResult &a,
                                            const RunResult &b);

@@ -116,6 +116,32 @@ template <typename T> std::vector<T> permutation(std::size_t n, unsigned long lo
   }
   return values;
 }
+// Offsets of rows, from 0 to `total`, none below the one before.
+template <typename T> std::vector<T> offsets(std::size_t n, unsigned long long seed, double total) {
+  std::vector<double> places(n);
+  Generator generator{seed};
+  for (double &place : places)
+    place = static_cast<double>(static_cast<long long>((total + 1) * generator.uniform()));
+  std::sort(places.begin(), places.end());
+  std::vector<T> values(n);
+  for (std::size_t i = 0; i < n; ++i)
+    values[i] = convert<T>(i == 0 ? 0 : i + 1 == n ? total : places[i]);
+  return values;
+}
+// Rows of `row` numbers below `end`, each with as many of them as it happens to have, and -1 behind them.
+template <typename T> std::vector<T> padded(std::size_t n, unsigned long long seed, double row, double end) {
+  std::vector<T> values(n);
+  Generator generator{seed};
+  const std::size_t width = row < 1 ? 1 : static_cast<std::size_t>(row);
+  std::size_t filled = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (i % width == 0)
+      filled = static_cast<std::size_t>(static_cast<double>(width + 1) * generator.uniform());
+    const double number = static_cast<double>(static_cast<long long>(end * generator.uniform()));
+    values[i] = convert<T>(i % width < filled ? number : -1);
+  }
+  return values;
+}
 
 // At least one element, so that an empty buffer has an address; the buffer begins `skip`
 // elements behind the allocation's start.

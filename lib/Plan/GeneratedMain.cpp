@@ -37,7 +37,10 @@ private:
   Expected<std::string> argument(size_t index);
   Expected<std::string> dimensions(const std::vector<std::string> &expressions, StringRef what);
   Expected<std::string> launchConfiguration();
-  std::string initializer(const WorkloadParameter &parameter, size_t index, uint64_t count);
+  Expected<std::string> initializer(const WorkloadParameter &parameter, size_t index,
+                                    uint64_t count);
+  /// Elements between the start of an allocation and the pointer that the call gets.
+  uint64_t skipped(const WorkloadParameter &parameter) const;
   std::string withSizes(StringRef cxx) const;
   Expected<int64_t> evaluate(StringRef expression, StringRef place);
 
@@ -101,15 +104,28 @@ Expected<uint64_t> Generator::elements(const WorkloadParameter &parameter) {
   return product;
 }
 
-std::string Generator::initializer(const WorkloadParameter &parameter, size_t index,
-                                   uint64_t count) {
+uint64_t Generator::skipped(const WorkloadParameter &parameter) const {
+  if (now.layout != BufferLayout::Misaligned)
+    return 0;
+  return std::max<uint64_t>(1, parameter.alignment / kbrt::elementBytes(parameter.element));
+}
+
+Expected<std::string> Generator::initializer(const WorkloadParameter &parameter, size_t index,
+                                             uint64_t count) {
   std::string type = "<" + storageType(parameter.element) + ">(" + std::to_string(count);
   // Each buffer has a stream of its own, whatever the others hold.
   std::string stream =
       ", " + std::to_string(call.seed * 0x9e3779b97f4a7c15u + (index + 1) * 0xd1342543de82ef95u) +
       "u";
   bool isFloat = kbrt::isFloatingPoint(parameter.element);
-  const Init &init = parameter.init;
+  Init init = parameter.init;
+  for (auto [text, number] : {std::pair(&init.lowText, &init.low), {&init.highText, &init.high}})
+    if (!text->empty()) {
+      auto value = evaluate(*text, parameter.place);
+      if (!value)
+        return value.takeError();
+      *number = static_cast<double>(*value);
+    }
   auto bounds = [&](double low, double high) {
     return ", " + literal(init.low.value_or(low)) + ", " + literal(init.high.value_or(high));
   };
@@ -131,6 +147,10 @@ std::string Generator::initializer(const WorkloadParameter &parameter, size_t in
     return "constant" + type + ", " + literal(init.low.value_or(0)) + ")";
   case InitKind::Permutation:
     return "permutation" + type + stream + ")";
+  case InitKind::Offsets:
+    return "offsets" + type + stream + ", " + literal(init.low.value_or(0)) + ")";
+  case InitKind::Padded:
+    return "padded" + type + stream + bounds(1, 1) + ")";
   }
   llvm_unreachable("all kinds are handled");
 }
@@ -199,10 +219,12 @@ Error Generator::emitBuffer(const WorkloadParameter &parameter, size_t index) {
        << ");\n";
     return Error::success();
   }
+  auto values = filled ? initializer(parameter, index, *count) : Expected<std::string>("");
+  if (!values)
+    return values.takeError();
   if (parameter.onHost) {
     os << "  std::vector<" << type << "> host" << id << " = kb_driver::"
-       << (filled ? initializer(parameter, index, *count)
-                  : "constant<" + type + ">(" + std::to_string(*count) + ", 0)")
+       << (filled ? *values : "constant<" + type + ">(" + std::to_string(*count) + ", 0)")
        << ";\n  " << type << " *buffer" << id << " = host" << id << ".data();\n";
     return Error::success();
   }
@@ -213,10 +235,10 @@ Error Generator::emitBuffer(const WorkloadParameter &parameter, size_t index) {
   }
   os << "kb_driver::";
   if (filled)
-    os << "device(kb_driver::" << initializer(parameter, index, *count) << ", ";
+    os << "device(kb_driver::" << *values << ", ";
   else
     os << "deviceUnset<" << type << ">(" << *count << ", ";
-  os << quoted(parameter.name) << (now.layout == BufferLayout::Misaligned ? ", 1);\n" : ", 0);\n");
+  os << quoted(parameter.name) << ", " << skipped(parameter) << ");\n";
   return Error::success();
 }
 
@@ -235,8 +257,7 @@ Error Generator::emitReusedBuffer(const WorkloadParameter &parameter, size_t ind
        << " *buffer" << id << " = host" << id << ".data();\n";
   else
     os << "  " << type << " *buffer" << id << " = kb_driver::deviceUnset<" << type << ">(" << most
-       << ", " << quoted(parameter.name)
-       << (now.layout == BufferLayout::Misaligned ? ", 1);\n" : ", 0);\n");
+       << ", " << quoted(parameter.name) << ", " << skipped(parameter) << ");\n";
   return Error::success();
 }
 
@@ -248,9 +269,12 @@ Error Generator::emitFill(const WorkloadParameter &parameter, size_t index) {
   if (parameter.role == Role::Out && !parameter.onHost)
     return Error::success();
   std::string type = storageType(parameter.element), id = std::to_string(index);
+  auto values = initializer(parameter, index, *count);
+  if (!values)
+    return values.takeError();
   os << "  kb_driver::" << (parameter.onHost ? "refillHost" : "refill") << "(buffer" << id
      << ", kb_driver::"
-     << (parameter.role != Role::Out ? initializer(parameter, index, *count)
+     << (parameter.role != Role::Out ? *values
                                      : "constant<" + type + ">(" + std::to_string(*count) + ", 0)")
      << ", " << quoted(parameter.name) << ");\n";
   return Error::success();
@@ -329,11 +353,12 @@ Expected<std::string> Generator::argument(size_t index) {
   if (now.ownStream && isStream(type))
     return std::string("kb_stream");
   if (parameter.isCxx)
-    return withSizes(call.otherScalars ? withOtherNumbers(parameter.value) : parameter.value);
+    return withSizes(call.otherScalars && !parameter.isFixed ? withOtherNumbers(parameter.value)
+                                                             : parameter.value);
   auto value = evaluate(parameter.value, parameter.place);
   if (!value)
     return value.takeError();
-  if (call.otherScalars && isNumber(parameter.value))
+  if (call.otherScalars && !parameter.isFixed && isNumber(parameter.value))
     ++*value;
   ElementType element = scalarElement(type);
   if (element == ElementType::Unknown)
@@ -450,13 +475,13 @@ Error Generator::emitRun(const DriverRun &run) {
   for (auto [index, parameter] : llvm::enumerate(workload.parameters))
     if (parameter.isBuffer && !parameter.onHost && !inPlaceOf.count(index))
       os << "  cudaFree(buffer" << index
-         << (now.layout == BufferLayout::Misaligned ? " - 1);\n" : ");\n");
+         << (skipped(parameter) ? " - " + std::to_string(skipped(parameter)) : "") << ");\n";
   return Error::success();
 }
 
 Expected<std::string> Generator::run(StringRef sourcePath, llvm::ArrayRef<DriverRun> runs) {
   os << "// The driver that kb-opt made for '" << workload.entry << "'.\n"
-     << "#include <cstdio>\n#include <cstdlib>\n#include <cstring>\n#include "
+     << "#include <algorithm>\n#include <cstdio>\n#include <cstdlib>\n#include <cstring>\n#include "
         "<type_traits>\n#include <vector>\n"
      << "#define main kb_original_main\n#include " << quoted(sourcePath) << "\n#undef main\n"
      << driverHelpers;
@@ -482,7 +507,7 @@ Expected<uint64_t> kbopt::bufferBytes(const Workload &workload, const Signature 
 
 bool kbopt::hasOtherScalars(const Workload &workload) {
   return llvm::any_of(workload.parameters, [](const WorkloadParameter &parameter) {
-    return !parameter.isBuffer &&
+    return !parameter.isBuffer && !parameter.isFixed &&
            (parameter.isCxx ? withOtherNumbers(parameter.value) != parameter.value
                             : isNumber(parameter.value));
   });

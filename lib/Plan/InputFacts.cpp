@@ -2,6 +2,7 @@
 #include "kb-opt/Plan/InputFacts.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 #include <cstring>
@@ -86,8 +87,43 @@ template <typename T> void makeDistinct(std::vector<T> &values, bool skipsZero, 
       values[order[i - 1]] = nextValue(values[order[i]], skipsZero, /*isUp=*/false);
 }
 
-template <typename T> void hold(std::vector<T> &values, const InputFacts &facts) {
+/// Offsets from 0 to facts.total.
+template <typename T> void makeOffsets(std::vector<T> &values, double total) {
   for (T &value : values) {
+    const double at = std::fabs(static_cast<double>(value));
+    value = static_cast<T>(std::isfinite(at) ? std::floor(std::fmod(at, total + 1)) : 0);
+  }
+  llvm::sort(values);
+  if (!values.empty()) {
+    values.front() = 0;
+    values.back() = static_cast<T>(total);
+  }
+}
+
+template <typename T> void padRows(std::vector<T> &values, const InputFacts::Padding &padding) {
+  const T with = static_cast<T>(padding.with);
+  for (size_t row = 0; row < values.size(); row += padding.row) {
+    const size_t end = std::min<size_t>(values.size(), row + padding.row);
+    bool isOver = false;
+    for (size_t i = row; i < end; ++i) {
+      isOver |= values[i] == with;
+      if (isOver)
+        values[i] = with;
+    }
+  }
+}
+
+template <typename T> void hold(std::vector<T> &values, const InputFacts &facts) {
+  if (facts.isZero) {
+    llvm::fill(values, T(0));
+    return;
+  }
+  if (facts.isOffsets)
+    makeOffsets(values, facts.total);
+  for (T &value : values) {
+    if constexpr (std::is_floating_point_v<T>)
+      if (facts.isFinite && !std::isfinite(value))
+        value = 0;
     if (value != value && (facts.isSorted || facts.isDistinct)) // NaN has no place in an order
       value = 0;
     if (facts.range)
@@ -104,9 +140,15 @@ template <typename T> void hold(std::vector<T> &values, const InputFacts &facts)
     llvm::sort(values);
   if (facts.isSorted && facts.isDescending)
     std::reverse(values.begin(), values.end());
+  if (facts.padding)
+    padRows(values, *facts.padding);
 }
 
-template <typename T> bool areFulfilled(std::vector<T> values, const InputFacts &facts) {
+template <typename T> bool areFulfilled(std::vector<T> values, InputFacts facts) {
+  if (facts.isOffsets && !values.empty())
+    facts.total = static_cast<double>(values.back());
+  if (facts.isOffsets && !(facts.total >= 0))
+    return false;
   std::vector<T> held = values;
   hold(held, facts);
   return llvm::equal(values, held);
@@ -134,14 +176,27 @@ std::string kbopt::describe(const InputFacts &facts) {
     words.push_back("distinct");
   if (facts.isNonzero)
     words.push_back("nonzero");
+  if (facts.isFinite)
+    words.push_back("finite");
+  if (facts.isZero)
+    words.push_back("zero");
+  if (facts.isOffsets)
+    words.push_back("offsets from zero to the recorded end");
   if (facts.range) {
     std::string ends;
     llvm::raw_string_ostream(ends)
-        << "between " << facts.range->first << " and " << facts.range->second;
+        << llvm::format("between %g and %g", facts.range->first, facts.range->second);
     words.push_back(ends);
   }
-  return "upload " + std::to_string(facts.upload) + " stays " + llvm::join(words, " and ") + ": " +
-         facts.reason;
+  if (facts.padding) {
+    std::string rows;
+    llvm::raw_string_ostream(rows)
+        << "rows of " << facts.padding->row
+        << llvm::format(" that are filled up with %g", facts.padding->with);
+    words.push_back(rows);
+  }
+  return (facts.name.empty() ? "upload " + std::to_string(facts.upload) : "'" + facts.name + "'") +
+         " stays " + llvm::join(words, " and ") + ": " + facts.reason;
 }
 
 std::vector<InputFacts> kbopt::orderedUploads(const Plan &plan, llvm::StringRef data) {
@@ -181,6 +236,16 @@ bool kbopt::fulfils(llvm::ArrayRef<uint8_t> bytes, ElementType element, const In
   const bool isKnown = withType(
       element, [&](auto zero) { good = areFulfilled(valuesOf<decltype(zero)>(bytes), facts); });
   return isKnown && good;
+}
+
+double kbopt::lastValue(llvm::ArrayRef<uint8_t> bytes, ElementType element) {
+  double last = 0;
+  withType(element, [&](auto zero) {
+    const auto values = valuesOf<decltype(zero)>(bytes);
+    if (!values.empty())
+      last = static_cast<double>(values.back());
+  });
+  return last;
 }
 
 void kbopt::holdTo(llvm::MutableArrayRef<uint8_t> bytes, ElementType element,

@@ -20,11 +20,7 @@ Expected<std::vector<OutputSpec>> outputSpecs(StringRef folder) {
     OutputSpec spec;
     spec.name = buffer.symbol.empty() ? "output " + std::to_string(specs.size()) : buffer.symbol;
     spec.bytes = read->from.bytes();
-    spec.type = buffer.element;
-    // A region that cuts elements in two has no type of its own.
-    uint64_t width = kbrt::elementBytes(spec.type);
-    if (width && (read->from.at.offset % width || read->from.width % width))
-      spec.type = kbrt::ElementType::Unknown;
+    spec.type = kbrt::elementOf(*plan, read->from);
     specs.push_back(std::move(spec));
   }
   return specs;

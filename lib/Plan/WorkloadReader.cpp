@@ -5,6 +5,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/MathExtras.h"
 #include <cmath>
 
 using namespace kbopt;
@@ -33,6 +34,7 @@ private:
   Error readEntry(const YamlValue &root);
   Error readParameter(const YamlValue &value);
   Error readBuffer(const YamlValue &value, WorkloadParameter &parameter);
+  Error readStatements(const YamlValue &value, WorkloadParameter &parameter);
   Error readScalar(const YamlValue &value, WorkloadParameter &parameter);
   Error readInit(const YamlValue &value, WorkloadParameter &parameter);
   Error readSizes(const YamlValue &value, SizeMap &sizes);
@@ -64,13 +66,21 @@ private:
     return result;
   }
   Error readTexts(const YamlValue *value, std::vector<std::string> &into);
+  /// What \p item says of an upload's values in its fields 'values', 'range' and 'padding'.
+  Error readFacts(const YamlValue &item, InputFacts &facts);
+  Error readAdmissible(const YamlValue &value);
+  Error checkAdmissible(const YamlValue &value, const SizeMap &sizes);
+  /// A number, or an expression in the size names at the recorded sizes.
+  Expected<double> valueOf(const YamlValue &value);
+  /// The numbers of the uploads that the parameters with statements become.
+  void numberFacts();
 
   Workload &workload;
 };
 
-constexpr StringRef rootFields[] = {"program",    "entry",        "kernel", "sizes",  "parameters",
-                                    "grid",       "block",        "shared", "oracle", "tolerance",
-                                    "test-sizes", "unseen-sizes", "uploads"};
+constexpr StringRef rootFields[] = {
+    "program", "entry",  "kernel",    "sizes",      "parameters",   "grid",    "block",
+    "shared",  "oracle", "tolerance", "test-sizes", "unseen-sizes", "uploads", "admissible"};
 
 Error Reader::read(const YamlValue &root) {
   if (root.kind == YamlValue::Null)
@@ -90,11 +100,9 @@ Error Reader::read(const YamlValue &root) {
     return error;
   }
   if (const YamlValue *oracle = root.find("oracle")) {
-    if (oracle->scalar == "float64")
-      return oracle->error("an oracle in float64 is not implemented; leave 'oracle' out and state "
-                           "what differences you accept with 'tolerance'");
-    if (oracle->scalar != "original")
-      return oracle->error("expected 'original'");
+    workload.isHeldToFloat64 = oracle->scalar == "float64";
+    if (!workload.isHeldToFloat64 && oracle->scalar != "original")
+      return oracle->error("expected 'original' or 'float64'");
   }
   if (const YamlValue *uploads = root.find("uploads"))
     if (Error error = readUploads(*uploads))
@@ -161,42 +169,154 @@ Error Reader::readUploads(const YamlValue &value) {
   if (value.kind != YamlValue::Sequence)
     return value.error("expected a list such as [{number: 0, values: [sorted]}]");
   for (const YamlValue &item : value.items) {
-    if (Error error = allowOnly(item, {"number", "values", "range"}, "an upload"))
+    if (Error error = allowOnly(item, {"number", "values", "range", "padding"}, "an upload"))
       return error;
     InputFacts facts;
-    facts.reason = "the workload says so";
     const YamlValue *number = item.find("number"), *values = item.find("values"),
                     *range = item.find("range");
     if (!number || StringRef(number->scalar).getAsInteger(10, facts.upload))
       return item.error("an upload needs its 'number' in the program's order, from 0");
-    if (!values && !range)
-      return item.error("an upload needs 'values' or a 'range'");
-    std::vector<std::string> words;
-    if (Error error = readTexts(values, words))
+    if (!values && !range && !item.find("padding"))
+      return item.error("an upload needs 'values', a 'range' or 'padding'");
+    if (Error error = readFacts(item, facts))
       return error;
-    for (const std::string &word : words) {
-      bool *into = llvm::StringSwitch<bool *>(word)
-                       .Case("sorted", &facts.isSorted)
-                       .Case("distinct", &facts.isDistinct)
-                       .Case("nonzero", &facts.isNonzero)
-                       .Default(nullptr);
-      if (!into)
-        return values->error("expected 'sorted', 'distinct' or 'nonzero'");
-      *into = true;
-    }
-    if (range) {
-      if (range->kind != YamlValue::Sequence || range->items.size() != 2)
-        return range->error("expected the two ends, [low, high]");
-      auto low = this->number(range->items[0]), high = this->number(range->items[1]);
-      if (!low || !high)
-        return llvm::joinErrors(low.takeError(), high.takeError());
-      if (!(*low <= *high))
-        return range->error("the first end is above the second");
-      facts.range = {*low, *high};
-    }
     workload.uploadFacts.push_back(std::move(facts));
   }
   return Error::success();
+}
+
+Error Reader::readFacts(const YamlValue &item, InputFacts &facts) {
+  facts.reason = "the workload says so";
+  facts.place = item.place;
+  const YamlValue *values = item.find("values"), *range = item.find("range"),
+                  *padding = item.find("padding");
+  std::vector<std::string> words;
+  if (Error error = readTexts(values, words))
+    return error;
+  for (const std::string &word : words) {
+    bool *into = llvm::StringSwitch<bool *>(word)
+                     .Case("sorted", &facts.isSorted)
+                     .Case("distinct", &facts.isDistinct)
+                     .Case("nonzero", &facts.isNonzero)
+                     .Case("finite", &facts.isFinite)
+                     .Case("zero", &facts.isZero)
+                     .Case("offsets", &facts.isOffsets)
+                     .Default(nullptr);
+    if (!into)
+      return values->error(
+          "expected 'sorted', 'distinct', 'nonzero', 'finite', 'zero' or 'offsets'");
+    *into = true;
+  }
+  if (facts.isZero && facts.isNonzero)
+    return values->error("'zero' and 'nonzero' contradict each other");
+  if (range) {
+    if (range->kind != YamlValue::Sequence || range->items.size() != 2)
+      return range->error("expected the two ends, [low, high]");
+    auto low = valueOf(range->items[0]);
+    if (!low)
+      return low.takeError();
+    auto high = valueOf(range->items[1]);
+    if (!high)
+      return high.takeError();
+    if (!(*low <= *high))
+      return range->error("the first end is above the second");
+    facts.range = {*low, *high};
+  }
+  if (!padding)
+    return Error::success();
+  if (Error error = allowOnly(*padding, {"row", "with"}, "'padding'"))
+    return error;
+  const YamlValue *row = padding->find("row"), *with = padding->find("with");
+  if (!row || !with)
+    return padding->error("expected the elements of a row and what it is filled up with, {row: 8, "
+                          "with: -1}");
+  auto elements = valueOf(*row);
+  if (!elements)
+    return elements.takeError();
+  auto filler = valueOf(*with);
+  if (!filler)
+    return filler.takeError();
+  if (!(*elements >= 1) || *elements != std::floor(*elements))
+    return row->error("a row has a whole number of elements, at least 1");
+  facts.padding = {static_cast<uint64_t>(*elements), *filler};
+  return Error::success();
+}
+
+Expected<double> Reader::valueOf(const YamlValue &value) {
+  auto source = text(value);
+  if (!source)
+    return source.takeError();
+  double literal;
+  if (!StringRef(*source).getAsDouble(literal))
+    return literal;
+  auto checked = expression(value);
+  if (!checked)
+    return checked.takeError();
+  auto number = evaluateExpression(*checked, workload.sizes);
+  if (!number)
+    return value.error(llvm::toString(number.takeError()));
+  return static_cast<double>(*number);
+}
+
+Error Reader::checkAdmissible(const YamlValue &value, const SizeMap &sizes) {
+  for (const auto &[name, size] : sizes)
+    if (auto known = workload.admissible.find(name);
+        known != workload.admissible.end() && !known->second.admits(size))
+      return value.error("size '" + name + "' is " + std::to_string(size) + ", but callers pass " +
+                             known->second.describe(),
+                         "'admissible' says so");
+  return Error::success();
+}
+
+Error Reader::readAdmissible(const YamlValue &value) {
+  if (value.kind != YamlValue::Mapping)
+    return value.error("expected sizes such as {n: {multiple: 4, minimum: 16}}");
+  for (const auto &[name, limits] : value.fields) {
+    if (!workload.sizes.count(name.scalar))
+      return name.error("no size '" + name.scalar + "' in 'sizes'");
+    if (Error error = allowOnly(limits, {"multiple", "minimum", "maximum", "power-of-two"},
+                                "an admissible size"))
+      return error;
+    AdmissibleSize &size = workload.admissible[name.scalar];
+    int64_t maximum = 0;
+    for (auto [field, into, least] : {std::tuple(StringRef("multiple"), &size.multiple, int64_t(1)),
+                                      {"minimum", &size.minimum, 0},
+                                      {"maximum", &maximum, 1}})
+      if (const YamlValue *number = limits.find(field);
+          number && (StringRef(number->scalar).getAsInteger(10, *into) || *into < least))
+        return number->error("'" + field + "' must be a whole number of at least " +
+                             llvm::Twine(least));
+    if (maximum)
+      size.maximum = maximum;
+    if (const YamlValue *power = limits.find("power-of-two")) {
+      if (power->scalar != "true" && power->scalar != "false")
+        return power->error("expected true or false");
+      size.isPowerOfTwo = power->scalar == "true";
+    }
+    if (!size.admits(workload.sizes.at(name.scalar)))
+      return limits.error("size '" + name.scalar + "' is " +
+                              std::to_string(workload.sizes.at(name.scalar)) + ", which is not " +
+                              size.describe(),
+                          "the shape to make fast must be one that callers pass");
+  }
+  return Error::success();
+}
+
+/// A generated program fills its inputs first, and then what is read and written.
+void Reader::numberFacts() {
+  unsigned number = 0;
+  for (bool isInput : {true, false})
+    for (WorkloadParameter &parameter : workload.parameters) {
+      if (!parameter.isBuffer || parameter.onHost || parameter.role == Role::Out ||
+          (parameter.role == Role::In) != isInput)
+        continue;
+      if (parameter.facts) {
+        parameter.facts->upload = number;
+        parameter.facts->name = parameter.name;
+        workload.uploadFacts.push_back(*parameter.facts);
+      }
+      ++number;
+    }
 }
 
 Error Reader::readLimits(const YamlValue &value) {
@@ -234,6 +354,9 @@ Error Reader::readEntry(const YamlValue &root) {
   if (const YamlValue *sizes = root.find("sizes"))
     if (Error error = readSizes(*sizes, workload.sizes))
       return error;
+  if (const YamlValue *admissible = root.find("admissible"))
+    if (Error error = readAdmissible(*admissible))
+      return error;
   if (Error error = readSizeList(root.find("test-sizes"), workload.testSizes))
     return error;
   if (Error error = readSizeList(root.find("unseen-sizes"), workload.unseenSizes))
@@ -244,6 +367,7 @@ Error Reader::readEntry(const YamlValue &root) {
     for (const YamlValue &parameter : parameters->items)
       if (Error error = readParameter(parameter))
         return error;
+    numberFacts();
   }
   return readLaunch(root);
 }
@@ -306,6 +430,8 @@ Error Reader::readSizeList(const YamlValue *value, std::vector<SizeMap> &list) {
       if (!workload.sizes.count(name))
         return item.error("no size '" + name + "' in 'sizes'");
     sizes.insert(workload.sizes.begin(), workload.sizes.end()); // what is not given stays
+    if (Error error = checkAdmissible(item, sizes))
+      return error;
     list.push_back(std::move(sizes));
   }
   return Error::success();
@@ -361,8 +487,9 @@ Expected<std::vector<std::string>> Reader::expressions(const YamlValue &value, s
 }
 
 Error Reader::readParameter(const YamlValue &value) {
-  constexpr StringRef fields[] = {"name", "type",   "shape", "init",
-                                  "role", "memory", "value", "cxx"};
+  constexpr StringRef fields[] = {"name",    "type",      "shape", "init",   "role",
+                                  "memory",  "value",     "cxx",   "values", "range",
+                                  "padding", "alignment", "fixed"};
   if (Error error = allowOnly(value, fields, "a parameter"))
     return error;
   WorkloadParameter parameter;
@@ -422,7 +549,36 @@ Error Reader::readBuffer(const YamlValue &value, WorkloadParameter &parameter) {
   const YamlValue *init = value.find("init");
   if (init && parameter.role == Role::Out)
     return init->error("'" + parameter.name + "' is out: it holds no values before the call");
-  return init ? readInit(*init, parameter) : Error::success();
+  if (init)
+    if (Error error = readInit(*init, parameter))
+      return error;
+  return readStatements(value, parameter);
+}
+
+Error Reader::readStatements(const YamlValue &value, WorkloadParameter &parameter) {
+  if (const YamlValue *alignment = value.find("alignment")) {
+    constexpr uint64_t mostAlignment = 256; // what cudaMalloc gives
+    if (StringRef(alignment->scalar).getAsInteger(10, parameter.alignment) ||
+        !llvm::isPowerOf2_64(parameter.alignment) || parameter.alignment > mostAlignment ||
+        parameter.alignment < kbrt::elementBytes(parameter.element))
+      return alignment->error(
+          "an alignment is a power of two in bytes, no less than an element and "
+          "at most 256");
+  }
+  if (const YamlValue *fixed = value.find("fixed"))
+    return fixed->error("'fixed' is for scalars; say what the elements of '" + parameter.name +
+                        "' keep with 'values', 'range' and 'padding'");
+  for (StringRef field : {"values", "range", "padding"})
+    if (const YamlValue *stated = value.find(field)) {
+      if (parameter.role == Role::Out)
+        return stated->error("'" + parameter.name + "' is out: it holds no values before the call");
+      if (parameter.onHost)
+        return stated->error("'" + parameter.name +
+                                 "' lies in host memory, and the function copies it by itself",
+                             "state it of the upload, under 'uploads'");
+      parameter.facts.emplace();
+    }
+  return parameter.facts ? readFacts(value, *parameter.facts) : Error::success();
 }
 
 Error Reader::readInit(const YamlValue &value, WorkloadParameter &parameter) {
@@ -436,7 +592,8 @@ Error Reader::readInit(const YamlValue &value, WorkloadParameter &parameter) {
       {"uniform", InitKind::Uniform, 2, true},    {"range", InitKind::Uniform, 2, false},
       {"normal", InitKind::Normal, 2, true},      {"iota", InitKind::Iota, 0, false},
       {"zeros", InitKind::Zeros, 0, false},       {"ones", InitKind::Ones, 0, false},
-      {"constant", InitKind::Constant, 1, false}, {"permutation", InitKind::Permutation, 0, false}};
+      {"constant", InitKind::Constant, 1, false}, {"permutation", InitKind::Permutation, 0, false},
+      {"offsets", InitKind::Offsets, 1, false},   {"padded", InitKind::Padded, 2, false}};
   auto source = text(value);
   if (!source)
     return source.takeError();
@@ -447,6 +604,8 @@ Error Reader::readInit(const YamlValue &value, WorkloadParameter &parameter) {
     if (!rest.consume_back(")"))
       return value.error("expected ')' in '" + *source + "'");
     rest.split(arguments, ',');
+    if (StringRef(*source).count('(') > 1) // min(a, b) among them
+      return value.error("write the ends of '" + *source + "' without calls");
   }
   for (const Row &row : rows) {
     if (row.name != name.trim())
@@ -455,11 +614,19 @@ Error Reader::readInit(const YamlValue &value, WorkloadParameter &parameter) {
       break;
     parameter.init.kind = row.kind;
     std::optional<double> *places[] = {&parameter.init.low, &parameter.init.high};
-    for (auto [argument, place] : llvm::zip(arguments, places)) {
-      double number;
-      if (argument.trim().getAsDouble(number))
-        return value.error("'" + argument.trim() + "' is no number");
-      *place = number;
+    std::string *texts[] = {&parameter.init.lowText, &parameter.init.highText};
+    for (auto [argument, place, expression] : llvm::zip(arguments, places, texts)) {
+      YamlValue one = value;
+      one.scalar = argument.trim().str();
+      auto known = valueOf(one);
+      if (!known) {
+        llvm::consumeError(known.takeError());
+        return value.error("'" + argument.trim() +
+                           "' is neither a number nor an expression in the sizes");
+      }
+      *place = *known;
+      if (double literal; argument.trim().getAsDouble(literal))
+        *expression = one.scalar;
     }
     if (row.kind == InitKind::Uniform && parameter.init.low &&
         *parameter.init.low >= *parameter.init.high)
@@ -469,14 +636,19 @@ Error Reader::readInit(const YamlValue &value, WorkloadParameter &parameter) {
   return value.error("'" + *source +
                      "' is no distribution (uniform, uniform(low, high), "
                      "range(low, high), normal, normal(mean, deviation), constant(value), iota, "
-                     "zeros, ones, permutation)");
+                     "zeros, ones, permutation, offsets(total), padded(row, end))");
 }
 
 Error Reader::readScalar(const YamlValue &value, WorkloadParameter &parameter) {
   const YamlValue *number = value.find("value"), *cxx = value.find("cxx");
   if (number && cxx)
     return cxx->error("'" + parameter.name + "' has both 'value' and 'cxx'");
-  for (StringRef field : {"init", "role", "memory"})
+  if (const YamlValue *fixed = value.find("fixed")) {
+    if (fixed->scalar != "true" && fixed->scalar != "false")
+      return fixed->error("expected true or false");
+    parameter.isFixed = fixed->scalar == "true";
+  }
+  for (StringRef field : {"init", "role", "memory", "values", "range", "padding", "alignment"})
     if (const YamlValue *extra = value.find(field))
       return extra->error("'" + field + "' has no meaning for the scalar '" + parameter.name + "'");
   if (cxx) {
@@ -491,7 +663,10 @@ Error Reader::readScalar(const YamlValue &value, WorkloadParameter &parameter) {
   if (!source)
     return source.takeError();
   double literal;
-  if (kbrt::isFloatingPoint(parameter.element) && !StringRef(*source).getAsDouble(literal)) {
+  int64_t whole;
+  const bool isLiteral = !StringRef(*source).getAsDouble(literal);
+  if (isLiteral &&
+      (kbrt::isFloatingPoint(parameter.element) || StringRef(*source).getAsInteger(10, whole))) {
     parameter.value = *source;
     parameter.isCxx = true;
     return Error::success();

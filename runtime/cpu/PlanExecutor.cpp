@@ -1,5 +1,8 @@
 //===- PlanExecutor.cpp - run a plan on the CPU device --------------------===//
 #include "kbrt/PlanExecutor.h"
+#include "OracleMatrices.h"
+#include "OracleMemory.h"
+#include "OracleSum.h"
 #include "PlanTouches.h"
 #include "Shadow.h"
 #include "kbrt/Matmul.h"
@@ -58,7 +61,11 @@ private:
   const PlanOptions &options;
   std::vector<void *> arguments;
   RepeatedLaunches repeated;
-  std::optional<PlanTouches> touches;               ///< of check images
+  void observeOracle(uint64_t from, const Region &region);
+  bool hasOracle() const { return image.getMode() == ImageMode::Oracle; }
+
+  std::optional<PlanTouches> touches; ///< of check images
+  std::string oracleElements;         ///< of oracle images, in the place of observables
   std::unordered_map<std::string, size_t> launchOf; ///< key to index in result.launches
   Clock::time_point start = Clock::now();
   PlanResult result;
@@ -116,6 +123,8 @@ bool Execution::copy(uint64_t to, const Region &toRegion, uint64_t from, const R
     memmove(pointer(target), pointer(source), toRegion.width);
     DeviceMemory::get().memoryChanged();
     shadow::onCopy(target, source, toRegion.width);
+    if (hasOracle())
+      oracle::copy(pointer(target), pointer(source), toRegion.width);
   }
   return true;
 }
@@ -123,12 +132,33 @@ bool Execution::copy(uint64_t to, const Region &toRegion, uint64_t from, const R
 bool Execution::read(uint64_t from, const Region &region, char *into) {
   for (uint64_t row = 0; row < region.height; ++row)
     memcpy(into + row * region.width, pointer(from + row * region.pitch), region.width);
+  if (hasOracle())
+    observeOracle(from, region);
   return true;
+}
+
+void Execution::observeOracle(uint64_t from, const Region &region) {
+  const ElementType type = elementOf(plan, region);
+  const std::optional<FloatFormat> format = oracle::formatOf(type);
+  if (!format)
+    return;
+  const unsigned width = elementBytes(type);
+  for (uint64_t row = 0; row < region.height; ++row)
+    for (uint64_t at = 0; at < region.width; at += width) {
+      const OracleElement element = oracle::elementOf(
+          oracle::load(pointer(from + row * region.pitch + at), *format), *format);
+      oracleElements.append(reinterpret_cast<const char *>(&element), sizeof element);
+    }
 }
 
 bool Execution::matmul(const MatmulStep &step, uint64_t a, uint64_t b, uint64_t c) {
   auto floats = [](uint64_t place) { return reinterpret_cast<float *>(place); };
-  kbrt::matmul(step, {floats(a), floats(b), floats(c)}, repeated);
+  const MatmulPlaces places{floats(a), floats(b), floats(c)};
+  const std::vector<OracleSum> sums =
+      hasOracle() ? oracle::multiplyMatrices(step, places) : std::vector<OracleSum>();
+  kbrt::matmul(step, places, repeated);
+  if (hasOracle())
+    oracle::keepMatrices(step, places, sums);
   return true;
 }
 
@@ -282,11 +312,16 @@ PlanResult Execution::run() {
   memory.setPoison(options.poison);
   memory.resetPeak();
   image.resetSymbols();
-  walk();
+  oracle::reset();
+  oracle::assumeIndependentErrors(!options.worstCaseErrors);
+  if (walk() && oracle::isExhausted())
+    fail(LaunchStatus::OutOfMemory,
+         "the float64 shadows of what the program computes take more than " +
+             std::to_string(oracle::mostBytes >> 20) + " MiB");
   cleanUp();
   result.status = status;
   result.message = std::move(message);
-  result.observables = std::move(observables);
+  result.observables = hasOracle() ? std::move(oracleElements) : std::move(observables);
   result.wallSeconds = secondsSince(start);
   return std::move(result);
 }

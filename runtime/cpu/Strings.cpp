@@ -11,6 +11,8 @@ const char *toString(ImageMode mode) {
     return "check";
   case ImageMode::Count:
     return "count";
+  case ImageMode::Oracle:
+    return "oracle";
   }
   return "?";
 }

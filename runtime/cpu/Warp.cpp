@@ -8,6 +8,7 @@
 #include "Count.h"
 #include "Machine.h"
 #include "Mma.h"
+#include "OracleMatrices.h"
 #include "Races.h"
 #include <algorithm>
 #include <bit>
@@ -169,7 +170,12 @@ void finish(WarpOp &op, uint32_t warpIndex) {
                      std::to_string(std::popcount(op.arrived)) + " take part, in " +
                      machine.whereAmI(op.site));
   if (op.kind == WarpOpKind::Mma) {
-    computeMma(lanes, *reinterpret_cast<const MmaShape *>(op.value[0]));
+    const auto &shape = *reinterpret_cast<const MmaShape *>(op.value[0]);
+    const bool isShadowed = machine.info->mode == ImageMode::Oracle;
+    const std::vector<OracleSum> shadows =
+        isShadowed ? oracle::multiplyFragments(lanes, shape) : std::vector<OracleSum>();
+    computeMma(lanes, shape);
+    oracle::keepFragments(lanes, shape, shadows);
   } else {
     uint32_t result[warpLanes], flag[warpLanes];
     computeWarpOp(op, result, flag);

@@ -86,6 +86,12 @@ std::optional<uint64_t> MatmulStep::extentOf(const MatmulOperand &operand) const
   return bytes;
 }
 
+ElementType kbrt::elementOf(const Plan &plan, const Region &region) {
+  const ElementType type = plan.buffers[region.at.buffer].element;
+  const uint64_t width = elementBytes(type);
+  return width && (region.at.offset % width || region.width % width) ? ElementType::Unknown : type;
+}
+
 uint64_t kbrt::observableBytes(const Plan &plan) {
   uint64_t sum = 0;
   for (const Step &step : plan.steps)

@@ -110,12 +110,14 @@ int roundingFromName(const std::string &name) {
 }
 
 ImageMode modeFromName(const std::string &name) {
-  constexpr std::pair<const char *, ImageMode> modes[] = {
-      {"plain", ImageMode::Plain}, {"check", ImageMode::Check}, {"count", ImageMode::Count}};
+  constexpr std::pair<const char *, ImageMode> modes[] = {{"plain", ImageMode::Plain},
+                                                          {"check", ImageMode::Check},
+                                                          {"count", ImageMode::Count},
+                                                          {"oracle", ImageMode::Oracle}};
   for (auto &[text, mode] : modes)
     if (name == text)
       return mode;
-  throw Wrong{"mode: '" + name + "' is none of plain, check, count"};
+  throw Wrong{"mode: '" + name + "' is none of plain, check, count, oracle"};
 }
 
 void readSubject(Fields &fields, JobSubject &subject) {
@@ -285,6 +287,7 @@ Job parse(const Json &json) {
     throw Wrong{"repetitions: is 0"};
   fields.boolean("varySeed", job.varySeed);
   fields.boolean("stopAtFinding", job.options.stopAtFinding);
+  fields.boolean("worstCaseErrors", job.options.worstCaseErrors);
   fields.boolean("checkConstInputs", job.options.checkConstInputs);
   fields.boolean("checkGuards", launch.checkGuards);
   if (const Json *list = fields.find("overrides")) {

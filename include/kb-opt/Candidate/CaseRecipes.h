@@ -52,7 +52,20 @@ public:
   /// The case of that name, or null.
   const CaseRecipe *find(llvm::StringRef name) const;
 
+  /// What the workload states of sizes, pointers and scalars, which all cases keep: one sentence
+  /// each.
+  std::vector<std::string> reliedOn() const;
+  /// The statement with which the workload would leave the case of that name out, as the end of a
+  /// sentence: "if callers only pass multiples of 4, state 'multiple: 4' of n under 'admissible' in
+  /// the workload". Empty where there is none.
+  std::string remedy(llvm::StringRef name) const;
+
 private:
+  /// The size nearest to \p size that callers pass, and the next above it.
+  int64_t admissible(const std::string &name, int64_t size) const;
+  int64_t nextAdmissible(const std::string &name, int64_t size) const;
+  std::string remedyOfSizes(const SizeMap &sizes) const;
+  std::string remedyOfValues(const CaseRecipe &recipe) const;
   void addLayouts();
   void addOtherResults();
   void addIntegers();

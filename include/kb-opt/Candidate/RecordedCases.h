@@ -75,6 +75,9 @@ public:
   Tolerance tolerance(const TestCase &test, unsigned output) override;
   void lessen(const TestCase &test) override;
   std::vector<std::string> reliedOn() override;
+  std::string remedy(const TestCase &test) override {
+    return recipes.remedy(test.runsAgainOn.empty() ? test.name : test.runsAgainOn);
+  }
 
   /// What the original printed when it was recorded; empty before that.
   llvm::StringRef originalOutput() const { return printed.out; }

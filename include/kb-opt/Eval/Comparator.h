@@ -9,6 +9,7 @@
 #define KBOPT_EVAL_COMPARATOR_H
 
 #include "kb-opt/Core/PassInfo.h"
+#include "kbrt/Oracle.h"
 #include "kbrt/Plan.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -52,6 +53,10 @@ struct Tolerance {
   /// larger of its and the output type's.
   std::optional<Precision> computePrecision;
 
+  /// The workload asks for `oracle: float64`: elements are held to the reference in float64, where
+  /// there is one, instead of the original's results.
+  bool isHeldToFloat64 = false;
+
   /// κ of EVALUATION.md: 2, and 4 for a declared reassociation.
   double kappa() const { return promise == Promise::Reassociates ? 4 : 2; }
   /// Roundings of a result that are allowed where n is unknown or smaller. Our choice:
@@ -69,6 +74,10 @@ struct OutputView {
   std::string name;
   kbrt::ElementType type = kbrt::ElementType::Unknown;
   llvm::ArrayRef<uint8_t> oracle, baseline, moved;
+  /// The float64 reference of each element with its forward error bound (kbrt/Oracle.h); empty:
+  /// it was not asked for, or cannot be had. An element that is out of the other bounds and
+  /// within this one is right.
+  llvm::ArrayRef<kbrt::OracleElement> float64 = {};
 };
 
 /// Takes |other − origin| into \p moved (empty at first) where that is more. Exact types
@@ -89,6 +98,10 @@ struct Comparison {
   uint64_t differing = 0, elements = 0;
   double worstRatio = 0; ///< largest |c−r| / bound
   double relativeL2 = 0, baselineRelativeL2 = 0;
+  /// Elements that only the forward bound of the float64 oracle accepts, the largest share of it
+  /// that one of them takes, and the terms of the longest sum behind one.
+  uint64_t byForwardBound = 0;
+  double worstOfForwardBound = 0, longestSum = 0;
 };
 
 /// Compares 100 % of the elements. Size mismatch, a bit pattern that differs

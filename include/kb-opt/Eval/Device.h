@@ -16,9 +16,9 @@
 namespace kbopt {
 
 /// How device code is built and what a run of it yields: outputs alone,
-/// findings of the access checks, or counters.
-enum class RunMode { Plain, Check, Count };
-llvm::StringRef toString(RunMode mode); ///< "plain", "check", "count"
+/// findings of the access checks, counters, or float64 references in the place of outputs.
+enum class RunMode { Plain, Check, Count, Oracle };
+llvm::StringRef toString(RunMode mode); ///< "plain", "check", "count", "oracle"
 
 /// Rounding direction of floating-point arithmetic. Anything but Nearest is for
 /// the original alone: it measures how far rounding moves its results.
@@ -52,6 +52,8 @@ struct RunOptions {
   uint32_t sampledBlocks = 8; ///< count mode: blocks counted per launch; 0 is all
   /// Caches that the traffic estimate assumes (the chip's); 0: the device's default.
   uint64_t l1Bytes = 0, l2Bytes = 0;
+  /// Mode Oracle: rounding errors are not independent, as where all terms are equal.
+  bool worstCaseErrors = false;
   double wallSeconds = 60;                  ///< the run ends as Timeout after that
   uint64_t memoryBytes = uint64_t(8) << 30; ///< device memory
   /// Executions in one job: outputs are the first one's, see `RunResult::variation`.
@@ -100,7 +102,8 @@ struct RunResult {
   /// Why a checked run does not know whether steps in no order use the same bytes; empty if it
   /// does.
   std::string orderUnknown;
-  /// Bytes of each read step of the plan, in order.
+  /// Bytes of each read step of the plan, in order. In mode Oracle a kbrt::OracleElement for each
+  /// floating-point number that it reads, and nothing for a step that reads other types.
   std::vector<SharedBytes> outputs;
   /// Where a repetition's outputs differed from the first one's; empty if all agree.
   std::string variation;

@@ -86,10 +86,13 @@ struct TestCase {
   /// The case of this name, where each of the two hosts runs again until it has read what the steps
   /// that it asks for compute; empty: no such case. Made by the judge, for candidates whose host
   /// reads other results than the original's.
-  std::string runsAgainOn;
+  std::string runsAgainOn = {};
   bool needsConsent() const { return breaks || asksMore; }
   /// Its sums are exact in every order: how many roundings the original counts allows for nothing.
   bool hasExactSums = false;
+  /// All of its floating-point inputs are equal: so are the terms of sums, whose rounding errors
+  /// add up.
+  bool hasEqualValues = false;
   /// How often CaseSource::lessen can make these values smaller.
   unsigned mostLessenings = 0;
 };
@@ -183,6 +186,9 @@ public:
   virtual Tolerance tolerance(const TestCase &test, unsigned output);
   /// What both programs may rely on because all inputs keep it, one sentence each.
   virtual std::vector<std::string> reliedOn() { return {}; }
+  /// The statement with which the program's owner would leave \p test out, as the end of a
+  /// sentence; empty if there is none.
+  virtual std::string remedy(const TestCase &test) { return ""; }
 };
 
 /// Search spends seconds on a candidate and skips what only a winner needs;

@@ -19,8 +19,22 @@ namespace kbopt {
 struct InputFacts {
   unsigned upload = 0; ///< its number in the order of the program's uploads, from 0
   bool isSorted = false, isDescending = false, isDistinct = false, isNonzero = false;
+  bool isFinite = false; ///< neither NaN nor infinite
+  bool isZero = false;   ///< all elements are zero
+  /// Offsets of the rows of a compressed format: the first is zero, none is below the one before
+  /// it, and the last is what it is in the recorded run.
+  bool isOffsets = false;
   std::optional<std::pair<double, double>> range; ///< both ends are values
-  std::string reason;                             ///< who says so: "the workload says so"
+  /// Rows of `row` elements, filled up with `with`: behind the first of these all are.
+  struct Padding {
+    uint64_t row = 1;
+    double with = 0;
+  };
+  std::optional<Padding> padding;
+  std::string reason; ///< who says so: "the workload says so"
+  std::string name;   ///< of the parameter that is uploaded, if it has one
+  std::string place;  ///< "file:line:column" of the statement in a workload
+  double total = 0;   ///< the last of the recorded offsets
 };
 
 /// As "upload 2 stays sorted and distinct: the workload says so".
@@ -33,6 +47,9 @@ std::vector<InputFacts> orderedUploads(const kbrt::Plan &plan, llvm::StringRef d
 
 /// Whether \p bytes are as \p facts say.
 bool fulfils(llvm::ArrayRef<uint8_t> bytes, kbrt::ElementType element, const InputFacts &facts);
+
+/// The last element of \p bytes; 0 if there is none, or it is no number that can be put in order.
+double lastValue(llvm::ArrayRef<uint8_t> bytes, kbrt::ElementType element);
 
 /// Changes the elements of \p bytes so that they are as \p facts say. A range with fewer values
 /// than there are elements cannot hold distinct ones; it is left then.

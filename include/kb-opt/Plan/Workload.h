@@ -40,13 +40,31 @@ enum class InitKind : uint8_t {
   Iota,    ///< 0, 1, 2, …
   Zeros,
   Ones,
-  Constant,   ///< low everywhere
-  Permutation ///< of 0 … n-1
+  Constant,    ///< low everywhere
+  Permutation, ///< of 0 … n-1
+  Offsets,     ///< of rows: from 0 to low, none below the one before
+  Padded       ///< rows of low indices below high, filled up with -1
 };
 
 struct Init {
   InitKind kind = InitKind::Uniform;
-  std::optional<double> low, high;
+  std::optional<double> low, high; ///< at the benchmark shape
+  /// The expressions in the size names that these are; empty: numbers.
+  std::string lowText = {}, highText = {};
+};
+
+/// The values of one size that callers pass.
+struct AdmissibleSize {
+  int64_t multiple = 1; ///< of this
+  int64_t minimum = 0;
+  std::optional<int64_t> maximum;
+  bool isPowerOfTwo = false;
+
+  bool admits(int64_t size) const;
+  /// The largest that is no more than \p size, or else the smallest.
+  int64_t nearest(int64_t size) const;
+  /// As "a multiple of 4 and at least 16".
+  std::string describe() const;
 };
 
 /// One parameter of an entry or kernel.
@@ -58,12 +76,15 @@ struct WorkloadParameter {
   std::vector<std::string> shape; ///< expressions; their product is the number of elements
   Init init;
   Role role = Role::In;
-  bool onHost = false; ///< the entry takes a host pointer and copies by itself
+  bool onHost = false;    ///< the entry takes a host pointer and copies by itself
+  uint64_t alignment = 0; ///< bytes that callers align the pointer to; 0: those of an element
   // Scalars: an expression in the size names, or C++ text (structs, functors,
   // floating-point values).
   std::string value;
   bool isCxx = false;
-  std::string place; ///< "file:line:column" in the workload
+  std::optional<InputFacts> facts; ///< what its elements keep
+  bool isFixed = false;            ///< callers pass no other value
+  std::string place;               ///< "file:line:column" in the workload
 };
 
 /// Accepted differences, for programs that state their own.
@@ -89,12 +110,15 @@ struct Workload {
   // Entry and kernel.
   std::string entry; ///< as called in C++: "f" or "k<float, 4>"
   std::vector<WorkloadParameter> parameters;
-  SizeMap sizes;                        ///< the benchmark shape
-  std::vector<SizeMap> testSizes;       ///< further shapes for gate G7, complete
+  SizeMap sizes;                                    ///< the benchmark shape
+  std::map<std::string, AdmissibleSize> admissible; ///< by size; others may be anything
+  std::vector<SizeMap> testSizes;                   ///< further shapes for gate G7, complete
   std::vector<SizeMap> unseenSizes;     ///< shapes the search never sees (G15), complete
   std::vector<std::string> grid, block; ///< kernel: 1 to 3 expressions each
   std::string sharedBytes = "0";        ///< kernel: an expression
   std::optional<DeclaredTolerance> tolerance;
+  /// `oracle: float64`: results are held to the original executed in float64, not to its own.
+  bool isHeldToFloat64 = false;
   std::vector<InputFacts> uploadFacts; ///< what varied inputs keep
 
   /// `entry` without its template arguments.

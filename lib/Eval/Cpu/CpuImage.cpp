@@ -81,6 +81,8 @@ static Error translate(ImageContext &context, TargetMachine &host) {
     instrumentCounts(context);
   if (context.mode == kbrt::ImageMode::Check)
     instrumentChecks(context);
+  if (context.mode == kbrt::ImageMode::Oracle)
+    instrumentOracle(context);
   markWays(context);
   for (Kernel &kernel : context.kernels) {
     kernel.function = addStateParameters(*kernel.function);
@@ -176,8 +178,10 @@ Expected<CpuImage> buildCpuImage(StringRef bitcode, const CpuImageOptions &optio
   if (!module)
     return module.takeError();
   cpu::ImageContext context(**module, options.mode);
-  // Checks follow single threads through their barriers.
-  context.splitsBarriers = options.splitBarriers && options.mode != kbrt::ImageMode::Check;
+  // Checks follow single threads through their barriers, and shadows are too many to be remembered
+  // at each.
+  context.splitsBarriers = options.splitBarriers && options.mode != kbrt::ImageMode::Check &&
+                           options.mode != kbrt::ImageMode::Oracle;
   {
     TimedPart timed(options.timings, "CPU images", "  translate and instrument");
     if (Error error = cpu::translate(context, **host))

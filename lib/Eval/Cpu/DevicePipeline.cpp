@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "../AnalysisManagers.h"
+#include "OracleLanes.h"
 #include "Steps.h"
 #include "llvm/ADT/SCCIterator.h"
 #include "llvm/Analysis/CallGraph.h"
@@ -92,6 +93,10 @@ static void chooseInlining(ImageContext &context) {
       expanded[function] = size;
       if (function->getCallingConv() == CallingConv::PTX_Kernel || recursive)
         continue;
+      if (context.mode == kbrt::ImageMode::Oracle && libraryOperation(function->getName())) {
+        expanded[function] = 1;
+        continue;
+      }
       if (size < largeFunction || size < largeExpansion)
         function->addFnAttr(Attribute::AlwaysInline);
       else
@@ -177,6 +182,8 @@ void prepareDevice(ImageContext &context) {
   ModuleAnalysisManager analyses;
   PassBuilder().registerModuleAnalyses(analyses);
   GlobalDCEPass().run(module, analyses);
+  if (context.mode == kbrt::ImageMode::Oracle)
+    keepLibraryCalls(context);
 }
 
 static void initializeTargets() {

@@ -104,6 +104,11 @@ static const RuntimeFunction runtimeFunctions[] = {
     {"kbrt_local_end", "vp", ""},
     {"kbrt_count_access", "vipl", ""},
     {"kbrt_count_branch", "viil", ""},
+    {"kbrt_oracle_exact", "vp", ""},
+    {"kbrt_oracle_load", "vipp", ""},
+    {"kbrt_oracle_store", "vipp", ""},
+    {"kbrt_oracle_copy", "vppl", ""},
+    {"kbrt_oracle_compute", "viiippp", ""},
 };
 
 FunctionCallee ImageContext::runtime(StringRef name) {

@@ -61,6 +61,11 @@ void instrumentChecks(ImageContext &context);
 /// Clones kernels into counted versions that log accesses, blocks, branches.
 void instrumentCounts(ImageContext &context);
 
+/// Mode Oracle: functions of the device library that the oracle computes in float64 stay calls.
+void keepLibraryCalls(ImageContext &context);
+/// Gives floating-point numbers shadows (kbrt/Oracle.h).
+void instrumentOracle(ImageContext &context);
+
 /// Replaces NVPTX intrinsics and device library calls by IR and runtime calls.
 void lowerIntrinsics(ImageContext &context, ThreadStates &states);
 

@@ -236,7 +236,7 @@ Expected<RunResult> CudaDevice::run(const DeviceImage &image, StringRef planFold
     result.outputs = std::move(*outputs);
     return result;
   }
-  if (Error error = cutOutputs(planFolder, std::move(answer->observables), result))
+  if (Error error = cutOutputs(planFolder, RunMode::Plain, std::move(answer->observables), result))
     return std::move(error);
   return result;
 }

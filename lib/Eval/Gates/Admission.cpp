@@ -103,25 +103,42 @@ private:
 
 } // namespace
 
-Expected<Admission> Judge::Impl::admission(const TestCase &test, const CandidatePromise &promise,
-                                           Spread spread) {
+static std::string keyOf(const TestCase &test, const CandidatePromise &promise, Spread spread) {
   std::string key =
       formatv("{0}|{1}|{2}", test.name, promiseName(promise.result), static_cast<int>(spread));
   for (const std::string &declared : promise.declares)
     key += "|" + declared;
+  return key;
+}
+
+Expected<Admission> Judge::Impl::admission(const TestCase &test, const CandidatePromise &promise,
+                                           Spread spread) {
   Expected<const Admission &> known =
-      admissions.get(key, [&] { return decideAdmission(test, promise, spread); });
+      admissions.get(keyOf(test, promise, spread), [&]() -> Expected<Admission> {
+        Expected<const Reference *> reference = this->reference(test, spread);
+        if (!reference)
+          return reference.takeError();
+        return decideAdmission(test, promise, **reference);
+      });
+  if (!known)
+    return known.takeError();
+  return *known;
+}
+
+Expected<Admission> Judge::Impl::admissionByOracle(const TestCase &test,
+                                                   const CandidatePromise &promise, Spread spread,
+                                                   const Reference &reference) {
+  Expected<const Admission &> known =
+      admissions.get(keyOf(test, promise, spread) + "|float64",
+                     [&] { return decideAdmission(test, promise, reference); });
   if (!known)
     return known.takeError();
   return *known;
 }
 
 Expected<Admission> Judge::Impl::decideAdmission(const TestCase &test,
-                                                 const CandidatePromise &promise, Spread spread) {
-  Expected<const Reference *> known = reference(test, spread);
-  if (!known)
-    return known.takeError();
-  const Reference &reference = **known;
+                                                 const CandidatePromise &promise,
+                                                 const Reference &reference) {
   Admission admission;
   if (reference.run->status != RunStatus::Ok) {
     admission.admitted = false;

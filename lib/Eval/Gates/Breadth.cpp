@@ -167,10 +167,14 @@ static Expected<GateRecord> breakAssumptions(GateContext &context) {
     } else {
       Expected<RunPointer> checked =
           judge.run(context.candidate, test, RunMode::Check, judge.cpuOptions(context.candidate));
-      if (!checked)
-        return blameProgram(checked.takeError(), GateId::G7, FailureClass::Runtime);
+      if (!checked) {
+        Expected<GateRecord> failed =
+            blameProgram(checked.takeError(), GateId::G7, FailureClass::Runtime);
+        return failed ? withRemedy(std::move(*failed), test, judge.cases)
+                      : Expected<GateRecord>(failed.takeError());
+      }
       if (std::optional<GateRecord> failure = failureOf(**checked, GateId::G7, test.name))
-        return std::move(*failure);
+        return withRemedy(std::move(*failure), test, judge.cases);
     }
     Expected<GateRecord> compared = compareOnCases(context, test, GateId::G7);
     if (!compared || compared->stops())

@@ -224,7 +224,7 @@ Expected<std::optional<GateRecord>> compareHostsAgain(GateContext &context, cons
                                         its = judge.hostAgain(context.candidate, test);
   if (!own || !its)
     return joinErrors(own.takeError(), its.takeError());
-  context.casesRunAgain += !test.recorded;
+  context.casesRunAgain += !test.recorded && !test.elsewhere;
   if (own->printed.exitStatus != its->printed.exitStatus)
     return GateRecord::fail(gate, FailureClass::Correctness,
                             formatv("the program ends with status {0} on case {1}, the original "
@@ -331,8 +331,9 @@ public:
   VisibleResults(Judge::Impl &judge, const TestCase &test, const Reference &reference)
       : judge(judge), test(test), reference(reference) {}
 
-  /// Whether another number in the place of \p element of \p output prints something else.
-  Expected<bool> shows(unsigned output, uint64_t element) {
+  /// Whether the host hands over something else, or (unless \p isHandedOver) prints something else,
+  /// for another number in the place of \p element of \p output.
+  Expected<bool> shows(unsigned output, uint64_t element, bool isHandedOver) {
     const kbrt::ElementType type = reference.outputs[output].type;
     const SharedBytes &recorded = reference.run->outputs[output];
     const uint64_t width = std::max<uint64_t>(1, kbrt::elementBytes(type));
@@ -341,44 +342,68 @@ public:
       if (double value = std::fabs(elementAsDouble(type, bytesOf(recorded), i));
           std::isfinite(value))
         typical = std::max(typical, value);
+    while (usual.size() < 2) {
+      Expected<std::optional<CaseSource::HostRun>> own = run(reference.run->outputs);
+      if (!own)
+        return own.takeError();
+      if (!*own)
+        return false;
+      usual.push_back(std::move(**own));
+    }
     for (bool isUp : {true, false}) {
       std::string bytes = recorded.str().str();
       if (!moveFar(bytes.data() + element * width, type, typical, isUp))
         return false;
       std::vector<SharedBytes> outputs = reference.run->outputs;
       outputs[output] = SharedBytes(std::move(bytes));
-      Expected<std::optional<Printed>> printed = print(outputs);
-      if (!printed)
-        return printed.takeError();
-      if (!*printed) // it fails, or goes another way
+      Expected<std::optional<CaseSource::HostRun>> other = run(outputs);
+      if (!other)
+        return other.takeError();
+      if (!*other) // it fails, or goes another way
         return true;
-      if (usual.size() < 2)
-        for (unsigned i = 0; i < 2; ++i) {
-          Expected<std::optional<Printed>> own = print(reference.run->outputs);
-          if (!own)
-            return own.takeError();
-          if (!*own)
-            return false;
-          usual.push_back(std::move(**own));
-        }
+      Expected<bool> isSame = isSameWork(usual[0].folder, (*other)->folder);
+      if (!isSame)
+        return isSame.takeError();
+      if (!*isSame)
+        return true;
+      const Printed before(usual[0].printed), again(usual[1].printed), now((*other)->printed);
       for (auto stream : {&Printed::out, &Printed::err})
-        if (Expectation({usual[0].*stream, usual[1].*stream})
-                .compare((*printed).value().*stream, Closeness::Exactly, ""))
+        if (!isHandedOver && Expectation({before.*stream, again.*stream})
+                                 .compare(now.*stream, Closeness::Exactly, ""))
           return true;
     }
     return false;
   }
 
+  /// The first of some elements of \p output that does not show; nothing if all do.
+  Expected<std::optional<uint64_t>> hidden(unsigned output, bool isHandedOver) {
+    constexpr size_t elementsOfEach = 5; // each costs some runs of the host
+    const uint64_t count =
+        reference.run->outputs[output].size() /
+        std::max<uint64_t>(1, kbrt::elementBytes(reference.outputs[output].type));
+    std::set<uint64_t> elements;
+    for (size_t k = 0; k < elementsOfEach && count; ++k)
+      elements.insert(k * (count - 1) / (elementsOfEach - 1));
+    for (uint64_t element : elements) {
+      Expected<bool> isShown = shows(output, element, isHandedOver);
+      if (!isShown)
+        return isShown.takeError();
+      if (!*isShown)
+        return element;
+    }
+    return std::nullopt;
+  }
+
 private:
   /// Nothing if the host does not stand \p outputs.
-  Expected<std::optional<Printed>> print(ArrayRef<SharedBytes> outputs) {
+  Expected<std::optional<CaseSource::HostRun>> run(ArrayRef<SharedBytes> outputs) {
     Expected<std::string> results = judge.writeResults(reference.planFolder, outputs);
     if (!results)
       return results.takeError();
     Expected<CaseSource::HostRun> host = judge.cases.runAgain(judge.original, test, *results);
     (void)sys::fs::remove_directories(*results);
     if (host)
-      return std::optional<Printed>(Printed(host->printed));
+      return std::optional<CaseSource::HostRun>(std::move(*host));
     Expected<GateRecord> own =
         blameProgram(host.takeError(), GateId::G6, FailureClass::Correctness);
     if (!own)
@@ -389,9 +414,29 @@ private:
   Judge::Impl &judge;
   const TestCase &test;
   const Reference &reference;
-  std::vector<Printed> usual;
+  std::vector<CaseSource::HostRun> usual;
 };
 } // namespace
+
+Expected<const std::set<unsigned> &> handedOverResults(GateContext &context) {
+  return context.handedOver.get(0, [&]() -> Expected<std::set<unsigned>> {
+    const TestCase test = context.judge.recordedCase();
+    Expected<const Reference *> reference = context.judge.reference(test, context.spread);
+    if (!reference)
+      return reference.takeError();
+    VisibleResults visible(context.judge, test, **reference);
+    std::set<unsigned> handedOver;
+    constexpr unsigned mostResults = 8;
+    for (unsigned i = 0; i < std::min<size_t>(mostResults, (*reference)->outputs.size()); ++i) {
+      Expected<std::optional<uint64_t>> hidden = visible.hidden(i, /*isHandedOver=*/true);
+      if (!hidden)
+        return hidden.takeError();
+      if (!*hidden)
+        handedOver.insert(i);
+    }
+    return handedOver;
+  });
+}
 
 Expected<std::optional<GateRecord>> checkUnreadResults(GateContext &context, GateId gate) {
   Judge::Impl &judge = context.judge;
@@ -409,26 +454,20 @@ Expected<std::optional<GateRecord>> checkUnreadResults(GateContext &context, Gat
     if (!pairs[i])
       unread.push_back(i);
   // Each costs some runs of the host; of more, as of the rounds of a loop, these stand for all.
-  constexpr size_t mostResults = 6, elementsOfEach = 5;
+  constexpr size_t mostResults = 6;
   VisibleResults visible(judge, test, **reference);
   for (size_t i = 0; i < std::min(mostResults, unread.size()); ++i) {
     const unsigned output = unread[i * unread.size() / std::min(mostResults, unread.size())];
-    const OutputSpec &spec = (*reference)->outputs[output];
-    const uint64_t count = (*reference)->run->outputs[output].size() /
-                           std::max<uint64_t>(1, kbrt::elementBytes(spec.type));
-    std::set<uint64_t> elements;
-    for (size_t k = 0; k < elementsOfEach && count; ++k)
-      elements.insert(k * (count - 1) / (elementsOfEach - 1));
-    for (uint64_t element : elements) {
-      Expected<bool> shows = visible.shows(output, element);
-      if (!shows)
-        return shows.takeError();
-      if (!*shows)
-        return GateRecord::undecided(
-            gate, formatv("the original's host reads {0} bytes as {1} that the candidate's does "
-                          "not read, and what it prints does not show element {2} of them",
-                          (*reference)->run->outputs[output].size(), spec.name, element));
-    }
+    Expected<std::optional<uint64_t>> hidden = visible.hidden(output, /*isHandedOver=*/false);
+    if (!hidden)
+      return hidden.takeError();
+    if (*hidden)
+      return GateRecord::undecided(
+          gate, formatv("the original's host reads {0} bytes as {1} that the candidate's does not "
+                        "read, and neither what it prints nor what it hands over shows element {2} "
+                        "of them",
+                        (*reference)->run->outputs[output].size(),
+                        (*reference)->outputs[output].name, **hidden));
   }
   return std::nullopt;
 }

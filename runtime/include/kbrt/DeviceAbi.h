@@ -17,6 +17,7 @@
 #define KBRT_DEVICEABI_H
 
 #include "kbrt/ImageInfo.h"
+#include "kbrt/Oracle.h"
 #include <stdint.h>
 
 namespace kbrt {
@@ -253,6 +254,21 @@ void kbrt_local_end(void *pointer);
 void kbrt_count_access(uint32_t site, const void *pointer, uint64_t key);
 /// One lane's outcome of a branch (1 taken, 0 not; for a switch the case).
 void kbrt_count_branch(uint32_t branch, uint32_t outcome, uint64_t key);
+
+// Shadows of numbers (mode Oracle, kbrt/Oracle.h).
+
+/// \p sum holds a value; it becomes the shadow of a number that is exactly this.
+void kbrt_oracle_exact(kbrt::OracleSum *sum);
+/// The shadow of the number that lies at \p address.
+void kbrt_oracle_load(kbrt::FloatFormat format, const void *address, kbrt::OracleSum *sum);
+/// After the store: \p sum is the shadow of the number at \p address. Null: nothing was stored.
+void kbrt_oracle_store(kbrt::FloatFormat format, void *address, const kbrt::OracleSum *sum);
+/// After a copy of bytes.
+void kbrt_oracle_copy(void *to, const void *from, uint64_t bytes);
+/// What \p operation makes of numbers of format \p from, rounded to \p to. \p y may be null.
+void kbrt_oracle_compute(kbrt::OracleOperation operation, kbrt::FloatFormat from,
+                         kbrt::FloatFormat to, const kbrt::OracleSum *x, const kbrt::OracleSum *y,
+                         kbrt::OracleSum *result);
 
 } // extern "C"
 

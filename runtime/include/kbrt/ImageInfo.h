@@ -18,14 +18,15 @@ struct Thread;
 
 /// Changes whenever a structure or a function of ImageInfo.h or DeviceAbi.h
 /// does; a runtime refuses an image with another version.
-constexpr uint32_t imageAbiVersion = 3;
+constexpr uint32_t imageAbiVersion = 4;
 /// The symbol of type `const ImageInfo` that every image exports.
 constexpr const char imageSymbol[] = "kbrt_image";
 
 enum class ImageMode : uint32_t {
-  Plain, ///< no instrumentation
-  Check, ///< every access calls kbrt_check_*, every local array is registered
-  Count, ///< `countedBody` logs accesses, basic blocks and branches
+  Plain,  ///< no instrumentation
+  Check,  ///< every access calls kbrt_check_*, every local array is registered
+  Count,  ///< `countedBody` logs accesses, basic blocks and branches
+  Oracle, ///< floating-point numbers carry shadows (Oracle.h)
 };
 
 enum class AccessKind : uint8_t {

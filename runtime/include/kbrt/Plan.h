@@ -311,6 +311,8 @@ bool writePlan(const Plan &plan, const std::string &folder, std::string &error);
 
 /// Sum of the read steps' bytes: the size of observables.bin.
 uint64_t observableBytes(const Plan &plan);
+/// The type of what \p region holds: its buffer's, or unknown where elements are cut in two.
+ElementType elementOf(const Plan &plan, const Region &region);
 
 /// Finds the device pointers in the plan's uploads and notes them in
 /// `UploadStep::pointers`, so that devices with other addresses can put their

@@ -23,6 +23,8 @@ struct PlanOptions {
   uint64_t deviceBytes = uint64_t(8) << 30;
   /// Stop at the first launch with findings of severity Error.
   bool stopAtFinding = false;
+  /// Mode Oracle: rounding errors are not independent, as where all terms are equal.
+  bool worstCaseErrors = false;
   /// Compare the buffers that a kernel takes by pointer to const before and after the launch.
   bool checkConstInputs = true;
 };
@@ -45,7 +47,9 @@ struct PlanResult {
   std::vector<Finding> findings;
   /// Why it is not known whether steps in no order use the same bytes; empty if it is.
   std::string orderUnknown;
-  std::string observables; ///< what observables.bin holds; short if the plan was not finished
+  /// What observables.bin holds; short if the plan was not finished. Of an oracle image: an
+  /// OracleElement for each floating-point number that is read, and nothing for other types.
+  std::string observables;
   std::vector<std::string> notes;
   uint64_t peakDeviceBytes = 0;
   double wallSeconds = 0;

@@ -101,6 +101,52 @@ TEST(CaseRecipes, OfAKernelVaryCallsAndLayouts) {
   EXPECT_EQ(misaligned->test.breaks, Assumption::Aligned);
 }
 
+TEST(CaseRecipes, KeepToSizesThatCallersPass) {
+  CaseRecipes recipes(
+      llvm::cantFail(parseWorkload(
+          std::string(yaml) + "admissible: {n: {multiple: 8, minimum: 16}}\n", "w.yaml")),
+      {"scale",
+       true,
+       "void",
+       {{"x", "const float *"}, {"out", "float *"}, {"n", "int"}},
+       "k.cu:1:1"});
+  expectUniqueNames(recipes);
+  for (const CaseRecipe &each : recipes.all()) {
+    for (const auto &[name, size] : each.sizes)
+      EXPECT_TRUE(size % 8 == 0 && size >= 16) << each.test.name;
+    for (const DriverCall &call : each.calls)
+      EXPECT_EQ(call.sizes.at("n") % 8, 0) << each.test.name;
+  }
+  for (const char *size : {"n=736", "n=1008", "n=2000", "n=16"})
+    EXPECT_TRUE(recipes.find(size)) << size;
+  EXPECT_EQ(recipes.reliedOn(),
+            std::vector<std::string>{
+                "size 'n' is a multiple of 8 and at least 16: the workload says so"});
+}
+
+TEST(CaseRecipes, SayWhichStatementLeavesACaseOut) {
+  CaseRecipes recipes = recipesOfKernel();
+  EXPECT_EQ(
+      recipes.remedy("n=5"),
+      "size 'n' is 5 there, which is no multiple of 4; if callers only pass multiples of 4, "
+      "state 'admissible: {n: {multiple: 4}}' in the workload, or 'minimum: 6' if they pass none "
+      "so small");
+  EXPECT_TRUE(llvm::StringRef(recipes.remedy("misaligned buffers")).contains("alignment: 16"));
+  EXPECT_EQ(recipes.remedy("recorded"), "");
+  EXPECT_EQ(recipes.remedy("no such case"), "");
+  std::string odd = yaml;
+  odd.replace(odd.find("1000"), 4, "999");
+  CaseRecipes recipesOfOdd(llvm::cantFail(parseWorkload(odd, "w.yaml")),
+                           {"scale",
+                            true,
+                            "void",
+                            {{"x", "const float *"}, {"out", "float *"}, {"n", "int"}},
+                            "k.cu:1:1"});
+  EXPECT_EQ(recipesOfOdd.remedy("n=5"),
+            "size 'n' is 5 there; if callers pass none so small, state 'admissible: {n: {minimum: "
+            "6}}' in the workload");
+}
+
 TEST(CaseRecipes, RunsOfTheDriverAreNumberedInOrder) {
   CaseRecipes recipes = recipesOfKernel();
   size_t next = 0;

@@ -213,4 +213,69 @@ TEST(Comparator, ElementsOfEveryTypeRoundTrip) {
   EXPECT_EQ(elementAsDouble(ElementType::I8, half, 0), 127);
 }
 
+struct OracleCase {
+  std::vector<float> original;
+  std::vector<kbrt::OracleElement> float64;
+  Comparison compare(const std::vector<float> &candidate, const Tolerance &tolerance) const {
+    OutputView view{"out", ElementType::F32, bytesOf(original), bytesOf(original), {}};
+    view.float64 = float64;
+    return compareOutput(view, bytesOf(candidate), tolerance);
+  }
+};
+
+TEST(Comparator, TheForwardBoundAcceptsWhatOtherBoundsDoNot) {
+  OracleCase test{{1, 2}, {{1.00001, 1e-4, 0, 300}, {2, 0, 0, 1}}};
+  Comparison near = test.compare({1.00009f, 2}, reassociates());
+  EXPECT_TRUE(near.accepted) << near.reason;
+  EXPECT_EQ(near.byForwardBound, 1u);
+  EXPECT_EQ(near.longestSum, 300);
+  EXPECT_NEAR(near.worstOfForwardBound, 0.8, 1e-2);
+  Comparison far = test.compare({1.0002f, 2}, reassociates());
+  EXPECT_FALSE(far.accepted);
+  EXPECT_EQ(far.reason, "out[0] is 1.00020003, expected 1 (off by 2.00e-04, allowed 2.40e-07; off "
+                        "by 1.90e-04 from the float64 oracle 1.00001000e+00, allowed 1.00e-04 for "
+                        "sums of up to 300 terms)");
+  // What is exact has no bound but the roundings of the result.
+  EXPECT_FALSE(test.compare({1, 2.00001f}, reassociates()).accepted);
+  EXPECT_FALSE(test.compare({1.00009f, 2}, {}).accepted) << "a bitwise promise";
+}
+
+TEST(Comparator, NoElementMayBeFartherFromTheOracleThanTwiceTheOriginal) {
+  OracleCase test{{1.01f}, {{1, 1e-6, 0, 3}}};
+  EXPECT_TRUE(test.compare({0.981f}, reassociates()).accepted);
+  EXPECT_FALSE(test.compare({0.979f}, reassociates()).accepted);
+}
+
+TEST(Comparator, InheritedErrorsCountUpToAMultipleOfTheOriginals) {
+  // Four roundings of the result are 2.4e-7.
+  OracleCase test{{1}, {{1, 0, 1e-2, 50}}};
+  EXPECT_TRUE(test.compare({1.000015f}, reassociates()).accepted);
+  EXPECT_FALSE(test.compare({1.000016f}, reassociates()).accepted);
+  test.float64[0].inherited = 1e-6;
+  EXPECT_TRUE(test.compare({1.0000012f}, reassociates()).accepted);
+  EXPECT_FALSE(test.compare({1.0000015f}, reassociates()).accepted);
+}
+
+TEST(Comparator, AnOracleThatIsNotFiniteSaysNothing) {
+  const double infinite = std::numeric_limits<double>::infinity();
+  for (kbrt::OracleElement element :
+       {kbrt::OracleElement{infinite, 1, 0, 1}, kbrt::OracleElement{1, infinite, 0, 1},
+        kbrt::OracleElement{std::nan(""), 1, 0, 1}, kbrt::OracleElement{1, std::nan(""), 0, 1}}) {
+    OracleCase test{{1}, {element}};
+    EXPECT_FALSE(test.compare({1.5f}, reassociates()).accepted);
+    EXPECT_TRUE(test.compare({1}, reassociates()).accepted);
+  }
+}
+
+TEST(Comparator, AWorkloadMayHoldResultsToTheOracleAlone) {
+  OracleCase test{{1}, {{1.00002, 1e-5, 0, 10}}};
+  Tolerance held = reassociates(1000);
+  EXPECT_TRUE(test.compare({0.99998f}, held).accepted);
+  held.isHeldToFloat64 = true;
+  EXPECT_FALSE(test.compare({0.99997f}, held).accepted);
+  EXPECT_TRUE(test.compare({1.00003f}, held).accepted);
+  held.relative = 1e-3; // what the owner accepts
+  EXPECT_TRUE(test.compare({0.9993f}, held).accepted);
+}
+
 } // namespace

@@ -61,6 +61,48 @@ TEST_F(JudgeGpuTest, RoundingIsDirectedInPtxWhereTheGpuRuns) {
       << record.details[2];
 }
 
+TEST_F(JudgeGpuTest, TheFloat64OracleIsComputedOnTheCpuDevice) {
+  // Sums of about 21.6 by atomic additions, which no direction of rounding moves.
+  auto sums = [](double more) {
+    return [more](const RunOptions &) {
+      return floats([more](unsigned i) { return static_cast<float>(21.6 + i + more); });
+    };
+  };
+  program("original", sums(0));
+  good("other order");
+  program("other order", sums(3.43e-5));
+  good("dropped");
+  program("dropped", sums(1e-2));
+  Behaviour plain = device.programs["original"];
+  RunStatus status = RunStatus::Ok;
+  device.programs["original"] = [&](RunMode mode, llvm::StringRef folder,
+                                    const RunOptions &options) {
+    RunResult result = plain(mode, folder, options);
+    if (mode != RunMode::Oracle)
+      return result;
+    std::vector<kbrt::OracleElement> elements;
+    for (unsigned i = 0; i < count; ++i)
+      elements.push_back({21.6 + i, 1e-3, 0, 8192});
+    result.outputs[0] = std::string(reinterpret_cast<const char *>(elements.data()),
+                                    elements.size() * sizeof elements[0]);
+    result.status = status;
+    result.message = status == RunStatus::Ok ? "" : "no end within 20 s";
+    return result;
+  };
+  promise.result = Promise::Reassociates;
+  EXPECT_TRUE(verdict("other order").isCorrect()) << verdict("other order").summary();
+  EXPECT_GE(llvm::count(device.log, "original oracle"), 1);
+  EXPECT_EQ(verdict("dropped").gate, GateId::G6);
+  // Where it does not end there, the usual bounds stay, and the record says so.
+  status = RunStatus::Timeout;
+  GateRecord record = gate(GateId::G6, "other order");
+  EXPECT_TRUE(record.stops());
+  ASSERT_FALSE(record.details.empty());
+  EXPECT_NE(record.details.back().find("no float64 oracle for case recorded: no end within 20 s"),
+            std::string::npos)
+      << record.details.back();
+}
+
 TEST_F(JudgeGpuTest, WhatTheCountedRoundingsAllowAsksForNoOtherRunsOfTheOriginal) {
   auto scaled = [](float factor) {
     return [factor](const RunOptions &options) {

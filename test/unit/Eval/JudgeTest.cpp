@@ -1,4 +1,5 @@
 #include "JudgeFakes.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace kbopt;
 
@@ -211,6 +212,105 @@ TEST_F(JudgeTest, ALongSumMayMoveFurther) {
   promise.result = Promise::Bitwise;
   additions = 1000;
   EXPECT_EQ(verdict("near").gate, GateId::G6);
+}
+
+TEST_F(JudgeTest, TheFloat64OracleDecidesWhatIsOutOfBounds) {
+  Behaviour plain = device.programs["original"];
+  double error = 0;
+  RunStatus status = RunStatus::Ok;
+  unsigned asked = 0;
+  device.programs["original"] = [&, plain](RunMode mode, llvm::StringRef folder,
+                                           const RunOptions &options) {
+    RunResult result = plain(mode, folder, options);
+    if (mode != RunMode::Oracle)
+      return result;
+    ++asked;
+    std::vector<kbrt::OracleElement> elements;
+    for (unsigned i = 0; i < count; ++i)
+      elements.push_back({2.0 * (i + 1), error, 0, 500});
+    result.outputs[0] = std::string(reinterpret_cast<const char *>(elements.data()),
+                                    elements.size() * sizeof elements[0]);
+    result.status = status;
+    result.message = status == RunStatus::Ok ? "" : "no end within 20 s";
+    return result;
+  };
+  program("right", [](const RunOptions &) { return right(); });
+  program("near", [](const RunOptions &) {
+    return floats([](unsigned i) { return 2.0f * (i + 1) + 0.001f; });
+  });
+  promise.result = Promise::Reassociates;
+  EXPECT_TRUE(verdict("right").isCorrect());
+  EXPECT_EQ(asked, 0u) << "it costs a run";
+  EXPECT_EQ(verdict("near").gate, GateId::G6) << "sums that are exact";
+
+  auto details = [](const Verdict &verdict, GateId gate) {
+    std::string all;
+    for (const GateRecord &record : verdict.gates)
+      if (record.gate == gate)
+        all += llvm::join(record.details, "\n");
+    return all;
+  };
+  error = 0.002;
+  Verdict accepted = verdict("near");
+  EXPECT_TRUE(accepted.isCorrect()) << accepted.summary();
+  EXPECT_NE(
+      details(accepted, GateId::G6)
+          .find("case recorded, output 0: 64 of 64 elements are within the forward bound of the "
+                "float64 oracle alone, for sums of up to 500 terms; they take at most 0.50 of it"),
+      std::string::npos)
+      << details(accepted, GateId::G6);
+  promise.result = Promise::Bitwise;
+  EXPECT_EQ(verdict("near").gate, GateId::G6);
+
+  promise.result = Promise::Reassociates;
+  error = 1000; // zeros are within it
+  Verdict useless = verdict("near");
+  EXPECT_EQ(useless.gate, GateId::G6);
+  EXPECT_NE(details(useless, GateId::G6).find("a decoy is within it"), std::string::npos)
+      << details(useless, GateId::G6);
+  status = RunStatus::Timeout;
+  Verdict without = verdict("near");
+  EXPECT_EQ(without.gate, GateId::G6);
+  EXPECT_NE(
+      details(without, GateId::G6).find("no float64 oracle for case recorded: no end within 20 s"),
+      std::string::npos)
+      << details(without, GateId::G6);
+}
+
+TEST_F(JudgeTest, AWorkloadMayAskForTheFloat64Oracle) {
+  Behaviour plain = device.programs["original"];
+  bool isThere = true;
+  device.programs["original"] = [&, plain](RunMode mode, llvm::StringRef folder,
+                                           const RunOptions &options) {
+    RunResult result = plain(mode, folder, options);
+    if (mode != RunMode::Oracle)
+      return result;
+    std::vector<kbrt::OracleElement> elements;
+    for (unsigned i = 0; i < count; ++i)
+      elements.push_back({2.0 * (i + 1), 0, 0, 1});
+    result.outputs[0] = std::string(reinterpret_cast<const char *>(elements.data()),
+                                    elements.size() * sizeof elements[0]);
+    result.status = isThere ? RunStatus::Ok : RunStatus::Unsupported;
+    result.message = isThere ? "" : "a construct";
+    return result;
+  };
+  program("near", [](const RunOptions &) {
+    return floats([](unsigned i) { return 2.0f * (i + 1) * 1.00001f; });
+  });
+  promise.result = Promise::Reassociates;
+  cases.stated.reductionLength = 1000; // what the original's results would allow
+  EXPECT_TRUE(verdict("near").isCorrect()) << verdict("near").summary();
+  cases.stated.isHeldToFloat64 = true;
+  EXPECT_EQ(verdict("near").gate, GateId::G6);
+  program("right", [](const RunOptions &) { return right(); });
+  EXPECT_TRUE(verdict("right").isCorrect()) << verdict("right").summary();
+  // Where it cannot be had, the original's results decide.
+  isThere = false;
+  Verdict without = verdict("near");
+  EXPECT_TRUE(without.isCorrect()) << without.summary();
+  EXPECT_TRUE(llvm::any_of(without.gates, [](const GateRecord &record) {
+    return llvm::is_contained(record.details, "no float64 oracle for case recorded: a construct");
+  }));
 }
 
 TEST_F(JudgeTest, OnlyTheRecordedShapeIsNotEnough) {

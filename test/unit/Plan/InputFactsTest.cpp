@@ -46,6 +46,31 @@ TEST(InputFacts, RangesHoldTheirEnds) {
     EXPECT_TRUE(value >= 2 && value <= 5);
 }
 
+TEST(InputFacts, OffsetsBeginWithZeroAndEndAsRecorded) {
+  InputFacts facts;
+  facts.isOffsets = true;
+  facts.total = 9;
+  EXPECT_EQ(held<int>({5, -3, 12, 4}, ElementType::I32, facts), (std::vector<int>{0, 3, 4, 9}));
+  for (const std::vector<int> &wrong : {std::vector<int>{1, 2, 9}, {0, 5, 4, 9}, {0, -1}})
+    EXPECT_FALSE(fulfils({reinterpret_cast<const uint8_t *>(wrong.data()), wrong.size() * 4},
+                         ElementType::I32, facts));
+}
+
+TEST(InputFacts, RowsAreFilledUpToTheirEnds) {
+  InputFacts facts;
+  facts.padding = {3, -1};
+  EXPECT_EQ(held<int>({4, -1, 5, 6, 7, 8, -1, 2, 1}, ElementType::I32, facts),
+            (std::vector<int>{4, -1, -1, 6, 7, 8, -1, -1, -1}));
+}
+
+TEST(InputFacts, AccumulatorsAreZeroAndOthersFinite) {
+  InputFacts zero, finite;
+  zero.isZero = finite.isFinite = true;
+  EXPECT_EQ(held<float>({1, NAN, -0.0f}, ElementType::F32, zero), (std::vector<float>{0, 0, 0}));
+  EXPECT_EQ(held<float>({1, NAN, -INFINITY}, ElementType::F32, finite),
+            (std::vector<float>{1, 0, 0}));
+}
+
 TEST(InputFacts, WhatSomebodyCountedUpIsNotInOrder) {
   const std::vector<int> counted = {0, 3, 6, 9, 12}, sorted = {0, 3, 7, 9, 40};
   for (bool isSorted : {false, true}) {

@@ -81,10 +81,12 @@ TEST(Workload, ReadsAnEntry) {
   EXPECT_FALSE(checkWorkload(workload, softmaxSignature()));
 }
 
-TEST(Workload, RefusesAnOracleThatDoesNotExist) {
-  std::string message = errorOf("program: {}\noracle: float64\n");
-  EXPECT_TRUE(llvm::StringRef(message).contains("an oracle in float64 is not implemented"))
-      << message;
+TEST(Workload, ReadsItsOracle) {
+  EXPECT_TRUE(parsed("program: {}\noracle: float64\n").isHeldToFloat64);
+  EXPECT_FALSE(parsed("program: {}\noracle: original\n").isHeldToFloat64);
+  EXPECT_FALSE(parsed("program: {}\n").isHeldToFloat64);
+  std::string message = errorOf("program: {}\noracle: float128\n");
+  EXPECT_TRUE(llvm::StringRef(message).contains("expected 'original' or 'float64'")) << message;
   EXPECT_TRUE(llvm::StringRef(message).starts_with("w.yaml:2:9")) << message;
 }
 
@@ -117,7 +119,8 @@ TEST(Workload, ErrorsNameLineAndColumn) {
   EXPECT_EQ(
       errorOf("entry: f\nsizes: {n: 4}\nshapes: 3\n"),
       "w.yaml:3:1: a workload has no field 'shapes' (fields: program, entry, kernel, sizes, "
-      "parameters, grid, block, shared, oracle, tolerance, test-sizes, unseen-sizes, uploads)");
+      "parameters, grid, block, shared, oracle, tolerance, test-sizes, unseen-sizes, uploads, "
+      "admissible)");
   EXPECT_EQ(errorOf("entry: f\nsizes: {n: -4}\n"),
             "w.yaml:2:12: size 'n' must be a whole number of at least 0");
   EXPECT_EQ(errorOf("entry: f\nsizes: {n: 4}\nparameters:\n  - name: a\n    type: f32\n"
@@ -313,6 +316,85 @@ TEST(Workload, SaysWhatUploadsKeep) {
     auto refused = parseWorkload(std::string("program: true\nuploads: ") + wrong + "\n", "w.yaml");
     EXPECT_FALSE(bool(refused)) << wrong;
     llvm::consumeError(refused.takeError());
+  }
+}
+
+/// A workload of `f` with \p fields beside its sizes, and one parameter.
+std::string entryWorkload(const std::string &fields, const std::string &parameter) {
+  return "entry: f\nsizes: {n: 64, k: 6}\n" + fields + "parameters:\n  - {name: x, " + parameter +
+         "}\n";
+}
+
+std::string refusalOf(const std::string &text) {
+  auto workload = parseWorkload(text, "w.yaml");
+  if (workload)
+    return "";
+  return llvm::toString(workload.takeError());
+}
+
+TEST(Workload, SaysWhichSizesAreAdmissible) {
+  Workload workload = parsed(
+      entryWorkload("admissible: {n: {multiple: 4, minimum: 16}, k: {maximum: 9}}\n", "value: n"));
+  const AdmissibleSize &n = workload.admissible.at("n");
+  EXPECT_EQ(n.describe(), "a multiple of 4 and at least 16");
+  EXPECT_EQ(n.nearest(47), 44);
+  EXPECT_EQ(n.nearest(5), 16);
+  EXPECT_EQ(workload.admissible.at("k").nearest(12), 9);
+  AdmissibleSize power;
+  power.isPowerOfTwo = true;
+  power.minimum = 8;
+  EXPECT_EQ(power.nearest(47), 32);
+  EXPECT_EQ(power.nearest(0), 8);
+}
+
+TEST(Workload, RefusesShapesThatCallersDoNotPass) {
+  EXPECT_EQ(refusalOf(entryWorkload("admissible: {n: {multiple: 48}}\n", "value: n")),
+            "w.yaml:3:18: size 'n' is 64, which is not a multiple of 48");
+  EXPECT_EQ(refusalOf(entryWorkload("admissible: {k: {minimum: 4}}\ntest-sizes: [{k: 5}, {k: 3}]\n",
+                                    "value: n")),
+            "w.yaml:4:23: size 'k' is 3, but callers pass at least 4");
+  EXPECT_EQ(refusalOf(entryWorkload("admissible: {m: {minimum: 4}}\n", "value: n")),
+            "w.yaml:3:14: no size 'm' in 'sizes'");
+  EXPECT_EQ(refusalOf(entryWorkload("admissible: {n: {multiple: 0}}\n", "value: n")),
+            "w.yaml:3:28: 'multiple' must be a whole number of at least 1");
+}
+
+TEST(Workload, SaysWhatParametersKeep) {
+  Workload workload =
+      parsed("entry: f\nsizes: {n: 64, k: 6}\nparameters:\n"
+             "  - {name: y, type: f32, shape: [n], role: inout, init: zeros, "
+             "values: [zero], alignment: 16}\n"
+             "  - {name: at, type: i32, shape: [n*k], role: in, "
+             "init: 'padded(k, n)', range: [-1, n-1], padding: {row: k, with: -1}}\n"
+             "  - {name: eps, value: 1e-5, fixed: true}\n");
+  ASSERT_EQ(workload.uploadFacts.size(), 2u);
+  EXPECT_EQ(describe(workload.uploadFacts[1]), "'y' stays zero: the workload says so");
+  EXPECT_EQ(workload.uploadFacts[1].upload, 1u); // inputs come first
+  EXPECT_EQ(describe(workload.uploadFacts[0]),
+            "'at' stays between -1 and 63 and rows of 6 that are filled up with -1: the workload "
+            "says so");
+  EXPECT_EQ(workload.parameters[0].alignment, 16u);
+  EXPECT_EQ(workload.parameters[1].init.highText, "n");
+  EXPECT_TRUE(workload.parameters[2].isCxx && workload.parameters[2].isFixed);
+}
+
+TEST(Workload, RefusesStatementsThatMeanNothing) {
+  for (auto [parameter, message] :
+       {std::pair("type: f32, shape: [n], role: out, values: [zero]",
+                  "'x' is out: it holds no values before the call"),
+        {"type: f32, shape: [n], role: in, memory: host, values: [zero]",
+         "'x' lies in host memory, and the function copies it by itself"},
+        {"type: f32, shape: [n], role: in, values: [zero, nonzero]", "contradict each other"},
+        {"type: f32, shape: [n], role: in, values: [round]", "expected 'sorted', 'distinct'"},
+        {"type: f32, shape: [n], role: in, alignment: 6", "a power of two in bytes"},
+        {"type: f32, shape: [n], role: in, padding: {row: 0, with: 1}",
+         "a whole number of elements"},
+        {"type: f32, shape: [n], role: in, fixed: true", "'fixed' is for scalars"},
+        {"value: n, alignment: 16", "'alignment' has no meaning for the scalar 'x'"},
+        {"value: n, fixed: maybe", "expected true or false"}}) {
+    const std::string refusal = refusalOf(entryWorkload("", parameter));
+    EXPECT_NE(refusal.find(message), std::string::npos) << parameter << ": " << refusal;
+    EXPECT_EQ(refusal.rfind("w.yaml:4:", 0), 0u) << refusal;
   }
 }
 
