@@ -1,5 +1,6 @@
 //===- CaseRecipes.cpp ----------------------------------------------------===//
 #include "kb-opt/Candidate/CaseRecipes.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
@@ -8,6 +9,9 @@ using namespace kbopt;
 
 /// EVALUATION.md, G7.
 static constexpr uint64_t variedSeeds = 5;
+
+/// How much larger the sizes are at which launches alone are looked at, at least.
+static constexpr int64_t leastGrowth = 16;
 
 static std::string sizeText(const SizeMap &sizes) {
   std::string text;
@@ -57,6 +61,8 @@ CaseRecipes::CaseRecipes(Workload given, Signature called)
   addBoundaries();
   addIntegers();
   addCalls();
+  addSources();
+  addLargeSizes();
   numberRuns();
 }
 
@@ -174,6 +180,7 @@ void CaseRecipes::addCalls() {
   };
   CaseRecipe again = derived("called three times");
   again.calls = {{base, 11}, {base, 12}, {base, 13}};
+  again.test.calls = 3;
   add(again, false);
   if (hasOtherScalars(workload)) {
     CaseRecipe scalars = derived("other scalars");
@@ -240,6 +247,112 @@ void CaseRecipes::addCalls() {
   CaseRecipe growing = derived("called with other sizes");
   growing.calls = {{prime, 15}, {more, 16}, {prime, 17}, {base, 18}};
   add(growing, true);
+}
+
+/// Others in the place of the number \p text: for a whole one a prime below three quarters of it,
+/// one more, and three, which is less than a vector has; for another one three quarters of it.
+/// Empty if it is no number.
+static std::vector<std::string> otherNumbers(llvm::StringRef text) {
+  constexpr int64_t few = 3;
+  if (int64_t number; !text.getAsInteger(10, number)) {
+    if (number <= 0)
+      return {};
+    std::vector<std::string> all = {std::to_string(primeBelow(number * 3 / 4)),
+                                    std::to_string(number + 1)};
+    if (number > few + 1)
+      all.push_back(std::to_string(few));
+    return all;
+  }
+  if (double number; !text.getAsDouble(number))
+    return {llvm::formatv("{0:f6}", 0.75 * number)};
+  return {};
+}
+
+void CaseRecipes::addSources() {
+  if (workload.kind != WorkloadKind::Program)
+    return;
+  auto add = [&](CaseRecipe recipe) {
+    recipe.test.asksMore = recipe.test.hasOtherSources = true;
+    recipes.push_back(std::move(recipe));
+  };
+  auto addArguments = [&](const std::vector<std::string> &arguments) {
+    CaseRecipe recipe = derived("arguments " + llvm::join(arguments, " "));
+    recipe.arguments = arguments;
+    if (arguments != workload.arguments && !find(recipe.test.name))
+      add(std::move(recipe));
+  };
+  constexpr unsigned mostNumbers = 3;
+  std::vector<std::string> all = workload.arguments;
+  for (std::string &argument : all)
+    if (std::vector<std::string> others = otherNumbers(argument); !others.empty())
+      argument = others.front();
+  addArguments(all);
+  unsigned count = 0;
+  for (const auto &[index, argument] : llvm::enumerate(workload.arguments)) {
+    const std::vector<std::string> others = otherNumbers(argument);
+    if (others.empty() || ++count > mostNumbers)
+      continue;
+    for (const std::string &other : others) {
+      std::vector<std::string> one = workload.arguments;
+      one[index] = other;
+      addArguments(one);
+    }
+    // A launch of its grid is all that is known of it there.
+    if (int64_t number; !llvm::StringRef(argument).getAsInteger(10, number)) {
+      CaseRecipe recipe = derived("");
+      recipe.arguments = workload.arguments;
+      (*recipe.arguments)[index] = std::to_string(leastGrowth * number);
+      recipe.test.name = "arguments " + llvm::join(*recipe.arguments, " ") + ", launches alone";
+      recipe.isDry = true;
+      recipes.push_back(std::move(recipe));
+    }
+  }
+  CaseRecipe sources = derived("other numbers from generators and files");
+  sources.otherSources = 1;
+  add(std::move(sources));
+}
+
+void CaseRecipes::addLargeSizes() {
+  // The kernel's own grid is the workload's.
+  if (workload.kind != WorkloadKind::Entry)
+    return;
+  // What the recorder's device has, and what an `int` holds together with the threads of a block.
+  constexpr uint64_t mostBytes = uint64_t(48) << 30;
+  constexpr int64_t mostSize = INT32_MAX - 65535;
+  constexpr int64_t wholeTile = 128;
+  constexpr size_t mostAlone = 3;
+  auto fits = [&](const SizeMap &sizes) {
+    llvm::Expected<uint64_t> bytes = bufferBytes(workload, signature, sizes);
+    if (!bytes)
+      llvm::consumeError(bytes.takeError());
+    return bytes && *bytes <= mostBytes;
+  };
+  auto add = [&](const SizeMap &sizes) {
+    CaseRecipe recipe = derived(sizeText(sizes) + ", launches alone");
+    recipe.sizes = sizes;
+    recipe.isDry = true;
+    recipes.push_back(recipe);
+  };
+  SizeMap all = workload.sizes;
+  for (auto &[name, value] : all)
+    value = admissible(name, value * leastGrowth);
+  if (!all.empty() && fits(all))
+    add(all);
+  for (const auto &[name, value] : workload.sizes) {
+    SizeMap sizes = workload.sizes;
+    if (sizes.size() > mostAlone || value <= 0)
+      continue;
+    int64_t low = value, high = mostSize;
+    while (low < high) {
+      const int64_t middle = low + (high - low + 1) / 2;
+      sizes[name] = middle;
+      (fits(sizes) ? low : high) = fits(sizes) ? middle : middle - 1;
+    }
+    // The largest, with whole tiles and vectors; and a smaller one without.
+    for (int64_t size : {low - low % wholeTile, low / leastGrowth | 1})
+      if (sizes[name] = admissible(name, size); sizes[name] >= leastGrowth * value && fits(sizes))
+        add(sizes);
+  }
 }
 
 void CaseRecipes::numberRuns() {

@@ -28,62 +28,62 @@ bool RecordedCases::readsOtherwise(const ProgramArtefacts &program) {
 llvm::Expected<std::string> RecordedCases::feedAny(const ProgramArtefacts &program,
                                                    const CaseRecipe &recordedAs,
                                                    const std::string &base, double quietSeconds,
-                                                   bool isElsewhere) {
+                                                   const OtherDevice *elsewhere) {
   if (!readsOtherwise(program, recordedAs)) {
-    auto fed = feed(program, recordedAs, base, quietSeconds, isElsewhere);
+    auto fed = feed(program, recordedAs, base, quietSeconds, elsewhere);
     if (fed || !readsOtherwise(program, recordedAs))
       return fed;
     llvm::consumeError(fed.takeError());
   }
-  return feedItself(program, recordedAs, isElsewhere);
+  return feedItself(program, recordedAs, elsewhere);
 }
 
 llvm::Expected<std::string> RecordedCases::feedItself(const ProgramArtefacts &program,
                                                       const CaseRecipe &recordedAs,
-                                                      bool isElsewhere) {
-  const std::string key = (isElsewhere ? "itself elsewhere " : "itself ") + digestOf(program.text) +
-                          " " + recordedAs.test.name;
+                                                      const OtherDevice *elsewhere) {
+  const std::string key = ((elsewhere ? elsewhere->name : llvm::StringRef()).str() + "itself ") +
+                          digestOf(program.text) + " " + recordedAs.test.name;
   return once(key, [&](const std::string &folder) -> llvm::Error {
     // The way of its host, and what it read on it: its kernels run.
     llvm::SmallString<128> alone(folder);
     llvm::sys::path::append(alone, "alone");
-    auto own = hostRequest(program, recordedAs, alone.str().str(), 0, isElsewhere);
+    auto own = hostRequest(program, recordedAs, alone.str().str(), 0, elsewhere);
     if (!own)
       return own.takeError();
     auto first = recordProgram(tools.runner, *own);
     if (!first)
       return first.takeError();
-    if (llvm::Error error = takeHostRun(*first, key, program, recordedAs, isElsewhere, false))
+    if (llvm::Error error = takeHostRun(*first, key, program, recordedAs, elsewhere, false))
       return error;
     // The same way without kernels, where copies are made when the host has waited for them.
-    auto fed = hostRequest(program, recordedAs, folder, 0, isElsewhere);
+    auto fed = hostRequest(program, recordedAs, folder, 0, elsewhere);
     if (!fed)
       return fed.takeError();
     auto recording = recordOracleFed(tools.runner, *fed, alone.str().str());
     if (!recording)
       return recording.takeError();
-    return takeHostRun(*recording, key, program, recordedAs, isElsewhere, false);
+    return takeHostRun(*recording, key, program, recordedAs, elsewhere, false);
   });
 }
 
 llvm::Expected<CaseSource::HostRun> RecordedCases::runAgain(const ProgramArtefacts &program,
                                                             const TestCase &test,
                                                             const std::string &results) {
-  const CaseRecipe *recipe = test.isElsewhere ? &recipes.recorded() : find(test.name);
+  const CaseRecipe *recipe = test.elsewhere ? &recipes.recorded() : find(test.name);
   if (!recipe)
     return llvm::make_error<UsageError>("no case '" + test.name + "'");
   const CaseRecipe &recordedAs = recipe->distribution ? recipes.recorded() : *recipe;
   const bool isOriginal = program.text == first.text;
-  const bool isElsewhere = test.isElsewhere && !isOriginal;
+  const OtherDevice *elsewhere = isOriginal ? nullptr : test.elsewhere;
   const std::string key = "again " + std::to_string(runsAgain++);
   auto again = once(key, [&](const std::string &folder) -> llvm::Error {
-    auto fed = hostRequest(program, recordedAs, folder, 0, isElsewhere);
+    auto fed = hostRequest(program, recordedAs, folder, 0, elsewhere);
     if (!fed)
       return fed.takeError();
     auto recording = recordOracleFed(tools.runner, *fed, results);
     if (!recording)
       return recording.takeError();
-    return takeHostRun(*recording, key, program, recordedAs, isElsewhere, /*mayFail=*/true);
+    return takeHostRun(*recording, key, program, recordedAs, elsewhere, /*mayFail=*/true);
   });
   if (!again)
     return again.takeError();

@@ -30,7 +30,16 @@ RecordedCases::RecordedCases(const CandidateTools &tools, Device &device, Progra
 std::vector<TestCase> RecordedCases::cases() {
   std::vector<TestCase> all;
   for (const CaseRecipe &recipe : recipes.all())
-    all.push_back(recipe.test);
+    if (!recipe.isDry)
+      all.push_back(recipe.test);
+  return all;
+}
+
+std::vector<TestCase> RecordedCases::launchCases() {
+  std::vector<TestCase> all;
+  for (const CaseRecipe &recipe : recipes.all())
+    if (recipe.isDry)
+      all.push_back(recipe.test);
   return all;
 }
 
@@ -97,6 +106,40 @@ RecordedCases::once(const std::string &key,
   return *folder;
 }
 
+llvm::Expected<const NotedHost &> RecordedCases::notedHost(const ProgramArtefacts &program) {
+  return noted.get(digestOf(program.text), [&]() -> llvm::Expected<NotedHost> {
+    const bool isOriginal = program.text == first.text;
+    if (isOriginal && workload.kind != WorkloadKind::Program)
+      return NotedHost{program.text, {}, {}, {}};
+    auto parsed = tools.parser.parse(tools.input.command, program.text);
+    if (!parsed)
+      return parsed.takeError();
+    return isOriginal ? noteSeeds(**parsed) : noteBranches(**parsed, first.text);
+  });
+}
+
+void RecordedCases::noteTaken(const ProgramArtefacts &program, const Recording &recording,
+                              std::set<unsigned> TakenBranches::*in) {
+  const std::vector<uint32_t> &numbers = recording.plan.outcome.taken;
+  std::lock_guard<std::mutex> lock(mutex);
+  (taken[digestOf(program.text)].*in).insert(numbers.begin(), numbers.end());
+}
+
+llvm::Expected<std::vector<std::string>>
+RecordedCases::branchesNotTaken(const ProgramArtefacts &program) {
+  if (sharesHost(program))
+    return std::vector<std::string>();
+  auto host = notedHost(program);
+  if (!host)
+    return host.takeError();
+  std::lock_guard<std::mutex> lock(mutex);
+  const TakenBranches &seen = taken[digestOf(program.text)];
+  std::vector<std::string> all = sidesNotSeen(*host, seen.run, seen.called);
+  for (const std::string &hidden : host->hidden)
+    all.push_back(hidden + " hides a branch");
+  return all;
+}
+
 llvm::Expected<std::string> RecordedCases::executable(const ProgramArtefacts &program,
                                                       const CaseRecipe &recipe) {
   auto library = findRecordLibrary();
@@ -105,8 +148,11 @@ llvm::Expected<std::string> RecordedCases::executable(const ProgramArtefacts &pr
   bool whole = workload.kind == WorkloadKind::Program;
   std::string key = "host " + digestOf(program.text) +
                     (whole ? "" : " " + (recipe.run ? recipe.group : recipe.test.name));
+  auto host = notedHost(program);
+  if (!host)
+    return host.takeError();
   auto folder = once(key, [&](const std::string &folder) -> llvm::Error {
-    std::string text = program.text;
+    std::string text = host->text;
     CompileCommand command = tools.input.command;
     if (!whole) {
       std::string copy = joinPath(folder, llvm::sys::path::filename(program.sourcePath));
@@ -153,13 +199,27 @@ llvm::Expected<std::string> RecordedCases::imageFor(const ProgramArtefacts &prog
   return code->cubinPath;
 }
 
-RecordRequest RecordedCases::request(const CaseRecipe &recipe, std::string executable,
-                                     std::string image, std::string folder) const {
+llvm::Expected<RecordRequest> RecordedCases::request(const ProgramArtefacts &program,
+                                                     const CaseRecipe &recipe,
+                                                     std::string executable, std::string image,
+                                                     std::string folder) const {
   RecordRequest request;
+  if (compiler && !gpuCompiler) {
+    auto asks = mayCall(executable, {"cudaFuncGetAttributes", "cudaOccupancy"});
+    if (!asks)
+      return asks.takeError();
+    auto code = *asks ? compiler->compileFor(program) : llvm::Expected<DeviceCode>(DeviceCode());
+    if (!code)
+      return code.takeError();
+    for (const auto &[name, kernel] : code->kernels)
+      if (kernel.registers)
+        request.registers[name] = *kernel.registers;
+  }
   request.name = tools.input.command.shownFile;
   request.executable = std::move(executable);
   request.image = std::move(image);
-  request.arguments = workload.arguments;
+  request.arguments = recipe.arguments.value_or(workload.arguments);
+  request.otherSources = recipe.otherSources;
   if (recipe.run)
     request.arguments = {std::to_string(*recipe.run)};
   request.standardInput = workload.standardInput;
@@ -221,11 +281,13 @@ llvm::Expected<std::string> RecordedCases::record(const CaseRecipe &recipe) {
       return image->takeError();
     if (!*program)
       return program->takeError();
-    RecordRequest recordRequest = request(recipe, **program, **image, folder);
+    auto recordRequest = request(first, recipe, **program, **image, folder);
+    if (!recordRequest)
+      return recordRequest.takeError();
     if (recipe.test.name == recipes.recorded().test.name)
-      recordRequest.onDraft = onDraft;
+      recordRequest->onDraft = onDraft;
     auto recording =
-        recordOrReuse(tools.runner, recordRequest, tools.recordings, tools.digests, machine);
+        recordOrReuse(tools.runner, *recordRequest, tools.recordings, tools.digests, machine);
     if (!recording)
       return recording.takeError();
     if (recipe.test.name == recipes.recorded().test.name)
@@ -360,6 +422,14 @@ llvm::Expected<std::string> RecordedCases::original(const TestCase &test) {
   const CaseRecipe *recipe = find(test.name);
   if (!recipe)
     return llvm::make_error<UsageError>("no case '" + test.name + "'");
+  if (recipe->isDry)
+    return recordCalls(first, *recipe);
+  if (recipe->otherSources) {
+    auto has = hasSources();
+    if (!has)
+      return has.takeError();
+    return record(*has ? *recipe : recipes.recorded());
+  }
   if (recipe->test.feedsOtherResults) {
     auto others = otherResults(*recipe);
     return others ? llvm::Expected<std::string>(others->recording) : others.takeError();
@@ -420,14 +490,14 @@ static std::string wholeKey(const ProgramArtefacts &program, llvm::StringRef tes
 llvm::Expected<std::string> RecordedCases::feed(const ProgramArtefacts &program,
                                                 const CaseRecipe &recordedAs,
                                                 const std::string &base, double quietSeconds,
-                                                bool isElsewhere) {
+                                                const OtherDevice *elsewhere) {
   std::string name = recordedAs.test.name;
   if (recordedAs.test.feedsOtherResults)
     name += (" " + llvm::sys::path::filename(base)).str();
   const std::string key = quietSeconds > 0 ? quietKey(program, name)
-                          : isElsewhere    ? "elsewhere " + digestOf(program.text) + " " + name
+                          : elsewhere      ? (elsewhere->name + digestOf(program.text) + name).str()
                                            : wholeKey(program, name);
-  return feedAs(key, program, recordedAs, base, quietSeconds, isElsewhere);
+  return feedAs(key, program, recordedAs, base, quietSeconds, elsewhere);
 }
 
 static llvm::Error cannotFollow(const llvm::Twine &why, llvm::StringRef note = "") {
@@ -462,29 +532,31 @@ static llvm::Expected<std::optional<std::string>> readsOthers(const Recording &r
 llvm::Expected<RecordRequest> RecordedCases::hostRequest(const ProgramArtefacts &program,
                                                          const CaseRecipe &recordedAs,
                                                          std::string folder, double quietSeconds,
-                                                         bool isElsewhere) {
+                                                         const OtherDevice *elsewhere) {
   auto host = executable(program, recordedAs);
   if (!host)
     return host.takeError();
   auto image = imageFor(program);
   if (!image)
     return image.takeError();
-  RecordRequest hostRequest = request(recordedAs, *host, *image, std::move(folder));
-  hostRequest.quietSeconds = quietSeconds;
-  hostRequest.isElsewhere = isElsewhere;
+  auto hostRequest = request(program, recordedAs, *host, *image, std::move(folder));
+  if (!hostRequest)
+    return hostRequest.takeError();
+  hostRequest->quietSeconds = quietSeconds;
+  hostRequest->elsewhere = elsewhere;
   std::lock_guard<std::mutex> lock(mutex);
   if (auto known = endless.find(digestOf(program.text)); known != endless.end())
     return known->second.asError();
   constexpr double leastSeconds = 20, timesOriginal = 10;
-  hostRequest.limits.wallSeconds =
-      std::min(hostRequest.limits.wallSeconds,
+  hostRequest->limits.wallSeconds =
+      std::min(hostRequest->limits.wallSeconds,
                std::max(leastSeconds, timesOriginal * recordSeconds[recordedAs.test.name]));
   return hostRequest;
 }
 
 llvm::Error RecordedCases::takeHostRun(const Recording &recording, const std::string &key,
                                        const ProgramArtefacts &program,
-                                       const CaseRecipe &recordedAs, bool isElsewhere,
+                                       const CaseRecipe &recordedAs, const OtherDevice *elsewhere,
                                        bool mayFail) {
   if (recording.status == RecordStatus::TimedOut) {
     Recording end;
@@ -503,10 +575,11 @@ llvm::Error RecordedCases::takeHostRun(const Recording &recording, const std::st
       !(mayFail && ended && recording.status == RecordStatus::ProgramFailed)) {
     Recording failed = recording;
     failed.message += " on case " + recordedAs.test.name;
-    if (isElsewhere)
-      failed.message += " with another device and other addresses";
+    if (elsewhere)
+      failed.message += (" with " + elsewhere->name + " and other addresses").str();
     return failed.asError();
   }
+  noteTaken(program, recording, &TakenBranches::run);
   {
     std::lock_guard<std::mutex> lock(mutex);
     fedPrinted[key] = {recording.exitStatus, recording.out, {}, recording.err};
@@ -518,9 +591,9 @@ llvm::Expected<std::string> RecordedCases::feedAs(const std::string &key,
                                                   const ProgramArtefacts &program,
                                                   const CaseRecipe &recordedAs,
                                                   const std::string &base, double quietSeconds,
-                                                  bool isElsewhere) {
+                                                  const OtherDevice *elsewhere) {
   return once(key, [&](const std::string &folder) -> llvm::Error {
-    auto fedRequest = hostRequest(program, recordedAs, folder, quietSeconds, isElsewhere);
+    auto fedRequest = hostRequest(program, recordedAs, folder, quietSeconds, elsewhere);
     if (!fedRequest)
       return fedRequest.takeError();
     auto recording = recordOracleFed(tools.runner, *fedRequest, base);
@@ -533,9 +606,76 @@ llvm::Expected<std::string> RecordedCases::feedAs(const std::string &key,
       otherReaders.insert({digestOf(program.text), recordedAs.test.name});
       return cannotFollow(**reads);
     }
-    return takeHostRun(*recording, key, program, recordedAs, isElsewhere,
+    return takeHostRun(*recording, key, program, recordedAs, elsewhere,
                        recordedAs.test.feedsOtherResults);
   });
+}
+
+llvm::Expected<bool> RecordedCases::hasSources() {
+  auto base = record(recipes.recorded());
+  if (!base)
+    return base.takeError();
+  constexpr double mostSeconds = 2; // it is run once more, kernels and all
+  if (wholeSeconds() > mostSeconds)
+    return false;
+  auto host = notedHost(first);
+  if (!host)
+    return host.takeError();
+  if (!host->seeds.empty())
+    return true;
+  auto program = executable(first, recipes.recorded());
+  if (!program)
+    return program.takeError();
+  return mayCall(*program, {"rand", "lrand48", "drand48", "erand48", "fopen", "open",
+                            "_ZNSt13basic_filebuf", "_ZNSt14basic_ifstream"});
+}
+
+llvm::Error RecordedCases::checkSeeds(const ProgramArtefacts &program) {
+  auto own = notedHost(first), its = notedHost(program);
+  if (!own || !its)
+    return llvm::joinErrors(own.takeError(), its.takeError());
+  if (own->seeds == its->seeds)
+    return llvm::Error::success();
+  return llvm::make_error<CannotFollow>(
+      "the candidate seeds its generators of random numbers in other lines", "");
+}
+
+llvm::Expected<std::string> RecordedCases::recordCalls(const ProgramArtefacts &program,
+                                                       const CaseRecipe &recipe) {
+  auto base = record(recipes.recorded()); // says what device there is
+  if (!base)
+    return base.takeError();
+  return once("calls " + digestOf(program.text) + recipe.test.name,
+              [&](const std::string &folder) -> llvm::Error {
+                auto host = executable(program, recipe);
+                if (!host)
+                  return host.takeError();
+                auto image = imageFor(program);
+                if (!image)
+                  return image.takeError();
+                auto calls = request(program, recipe, *host, *image, folder);
+                if (!calls)
+                  return calls.takeError();
+                // Nothing runs, and a host that touches what it hands over has no business here.
+                constexpr double mostSeconds = 3;
+                constexpr uint64_t deviceBytes = uint64_t(56) << 30, hostBytes = uint64_t(120)
+                                                                                 << 30;
+                calls->isDry = true;
+                calls->limits.wallSeconds = std::min(calls->limits.wallSeconds, mostSeconds);
+                calls->limits.deviceBytes = deviceBytes;
+                calls->limits.hostBytes = hostBytes; // of addresses
+                auto recording = recordOracleFed(tools.runner, *calls, *base);
+                if (!recording)
+                  return recording.takeError();
+                noteTaken(program, *recording, &TakenBranches::called);
+                if (recording->status == RecordStatus::Good)
+                  return llvm::Error::success();
+                recording->message += " on case " + recipe.test.name;
+                if (recording->status == RecordStatus::ProgramFailed ||
+                    recording->status == RecordStatus::Crashed)
+                  return recording->asError();
+                return llvm::make_error<CannotFollow>(recording->message, recording->note);
+              });
 }
 
 CaseSource::WholeRun RecordedCases::fedRun(const std::string &key) const {
@@ -561,7 +701,7 @@ llvm::Expected<CaseSource::WholeRun> RecordedCases::originalHost(unsigned number
   if (number == 0)
     return printed;
   const std::string key = "the original's host " + std::to_string(number);
-  if (auto fed = feedAs(key, first, recipe, *base, /*quietSeconds=*/0, /*isElsewhere=*/false); !fed)
+  if (auto fed = feedAs(key, first, recipe, *base, /*quietSeconds=*/0, /*elsewhere=*/nullptr); !fed)
     return fed.takeError();
   return fedRun(key);
 }
@@ -572,6 +712,11 @@ llvm::Expected<std::string> RecordedCases::candidate(const ProgramArtefacts &pro
   if (!oracle || sharesHost(program))
     return oracle;
   const CaseRecipe &recipe = *find(test.name);
+  if (recipe.isDry)
+    return recordCalls(program, recipe);
+  if (recipe.otherSources)
+    if (llvm::Error error = checkSeeds(program))
+      return std::move(error);
   if (test.feedsOtherResults) {
     auto others = otherResults(recipe);
     return others ? feed(program, recipe, others->results, quietOf(workload)) : others.takeError();
@@ -601,12 +746,20 @@ llvm::Expected<std::string> RecordedCases::candidate(const ProgramArtefacts &pro
 }
 
 llvm::Expected<std::string> RecordedCases::candidateElsewhere(const ProgramArtefacts &program,
-                                                              const TestCase &recorded) {
+                                                              const TestCase &recorded,
+                                                              const OtherDevice &other) {
   auto oracle = original(recorded);
   if (!oracle || sharesHost(program))
     return oracle;
-  return feedAny(program, *find(recorded.name), *oracle, /*quietSeconds=*/0,
-                 /*isElsewhere=*/true);
+  return feedAny(program, *find(recorded.name), *oracle, /*quietSeconds=*/0, &other);
+}
+
+llvm::Expected<bool> RecordedCases::asksDevice(const ProgramArtefacts &program) {
+  auto host = executable(sharesHost(program) ? first : program, recipes.recorded());
+  if (!host)
+    return host.takeError();
+  return mayCall(*host, {"cudaDeviceGetAttribute", "cudaGetDeviceProperties",
+                         "cudaFuncGetAttributes", "cudaOccupancy", "cudaDeviceGetLimit"});
 }
 
 std::optional<llvm::Expected<CaseSource::WholeRun>>
@@ -627,9 +780,11 @@ RecordedCases::wholeProgram(const ProgramArtefacts &program, llvm::StringRef oth
         joinPath(root, "whole" + std::to_string(wholeRuns++)); // several may run at once
     if (llvm::Error error = tools.files.createDirectories(folder))
       return std::move(error);
-    RecordRequest whole = request(recipe, *host, *image, folder);
-    whole.rounding = toString(rounding).str();
-    auto ended = executeProgram(tools.runner, whole);
+    auto whole = request(program, recipe, *host, *image, folder);
+    if (!whole)
+      return whole.takeError();
+    whole->rounding = toString(rounding).str();
+    auto ended = executeProgram(tools.runner, *whole);
     if (!ended)
       return ended.takeError();
     if (ended->status == RecordStatus::NoDevice) // says nothing about the program

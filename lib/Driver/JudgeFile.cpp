@@ -90,6 +90,10 @@ static void nameCandidate(Verdict &verdict, llvm::StringRef original, llvm::Stri
   }
 }
 
+/// How G7 says that a candidate's host has a branch of its own that no case takes.
+static constexpr llvm::StringLiteral branchNotTaken =
+    "no case takes both ways of the candidate's host";
+
 /// What the user can do about \p record, which decided against a candidate.
 static llvm::StringRef nextStep(const GateRecord &record) {
   const bool failed = record.outcome == GateOutcome::Failed;
@@ -115,6 +119,9 @@ static llvm::StringRef nextStep(const GateRecord &record) {
                     "--promise=reassociates"
                   : "make the original run through on the case that is named";
   case GateId::G7:
+    if (llvm::StringRef(record.reason).starts_with(branchNotTaken))
+      return "give a workload whose calls or sizes lead there, or take the branch out";
+    [[fallthrough]];
   case GateId::G15:
     return "run the candidate on the case that is named: it is right on the recorded inputs alone";
   case GateId::G8:
@@ -158,7 +165,8 @@ static std::string verdictText(const Verdict &verdict) {
 }
 
 /// The verdict on \p text, which stands in the user's file \p file; the work on the original that
-/// \p original does is waited for when the candidate is compiled.
+/// \p original does is waited for when the candidate is compiled. \p artefacts: gets those of a
+/// text that passes made; null: it is a file that anybody may have written.
 static llvm::Expected<Verdict> judgeText(Session &session, const std::string &text,
                                          const std::string &file, const std::string &bitcodeName,
                                          std::thread &original, const CandidatePromise &promise,
@@ -194,6 +202,15 @@ static llvm::Expected<Verdict> judgeText(Session &session, const std::string &te
   if (judged->isCorrect() && !breaches.empty())
     judged->add(GateRecord::undecided(
         GateId::G0, "the candidate breaks the rule " + breaches.front(), breaches));
+  // Passes prove the ways that they add to a host; of a file nothing is known but what was run.
+  if (!artefacts && candidate && judged->isCorrect()) {
+    auto open = session.cases->branchesNotTaken(*candidate);
+    if (!open)
+      return open.takeError();
+    if (!open->empty())
+      judged->add(
+          GateRecord::undecided(GateId::G7, (branchNotTaken + ", " + open->front()).str(), *open));
+  }
   nameCandidate(*judged, context.command.file, file);
   return judged;
 }

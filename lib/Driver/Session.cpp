@@ -184,6 +184,7 @@ llvm::Expected<std::unique_ptr<Session>> kbopt::openSession(Context &context) {
       session->tools, *session->device, session->original, session->workload, session->signature,
       session->folder.file("cases"));
   session->cases->setHostDigest(context.text, session->originalHost);
+  session->cases->setCompiler(session->compiler);
   session->cases->setKernelTypes(session->kernelTypes);
   session->cases->setKernelRecords(session->kernelRecords);
   session->cases->setSortedArrays(session->sortedArrays);

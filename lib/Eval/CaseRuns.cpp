@@ -21,13 +21,18 @@ Expected<CaseSource::WholeRun> CaseSource::fedHost(const ProgramArtefacts &) {
 Expected<CaseSource::WholeRun> CaseSource::originalHost(unsigned) {
   return make_error<UsageError>("no host is fed");
 }
+Expected<std::vector<std::string>> CaseSource::branchesNotTaken(const ProgramArtefacts &) {
+  return std::vector<std::string>();
+}
+Expected<bool> CaseSource::asksDevice(const ProgramArtefacts &) { return true; }
 bool CaseSource::readsOtherwise(const ProgramArtefacts &) { return false; }
 Expected<CaseSource::HostRun> CaseSource::runAgain(const ProgramArtefacts &, const TestCase &,
                                                    const std::string &) {
   return make_error<UsageError>("no host runs again");
 }
 Expected<std::string> CaseSource::candidateElsewhere(const ProgramArtefacts &program,
-                                                     const TestCase &recorded) {
+                                                     const TestCase &recorded,
+                                                     const OtherDevice &) {
   return candidate(program, recorded);
 }
 Tolerance CaseSource::tolerance(const TestCase &test, unsigned output) { return {}; }
@@ -110,9 +115,10 @@ Expected<std::string> Judge::Impl::plan(JudgedProgram &program, const TestCase &
           Expected<const CaseSource::HostRun &> again = hostAgain(program, test);
           return again ? Expected<std::string>(again->folder) : again.takeError();
         }
-        if (test.isElsewhere)
-          return program.isOriginal ? plan(program, recordedCase())
-                                    : cases.candidateElsewhere(*program.program, recordedCase());
+        if (test.elsewhere)
+          return program.isOriginal
+                     ? plan(program, recordedCase())
+                     : cases.candidateElsewhere(*program.program, recordedCase(), *test.elsewhere);
         if (program.isOriginal)
           return finitePlan(test);
         // How large its inputs are is decided by the original.
@@ -317,7 +323,7 @@ RunPointer Judge::Impl::takeTrial(const JudgedProgram &program, const RunRequest
 static constexpr double askedSeconds = 5;
 
 Expected<bool> Judge::Impl::inputsVary(const TestCase &test) {
-  if (!test.variesRecorded && !test.feedsOtherResults)
+  if (!test.variesRecorded && !test.feedsOtherResults && !test.hasOtherSources)
     return true;
   Expected<std::string> folder = plan(baselineProgram, test),
                         recorded = plan(baselineProgram, recordedCase());
@@ -329,7 +335,14 @@ Expected<bool> Judge::Impl::inputsVary(const TestCase &test) {
   Expected<RecordedPlan> now = readRecordedPlan(*folder), then = readRecordedPlan(*recorded);
   if (!now || !then)
     return joinErrors(now.takeError(), then.takeError());
-  return now->data() != then->data();
+  if (now->data() != then->data())
+    return true;
+  if (!test.hasOtherSources)
+    return false;
+  Expected<bool> isSame = isSameWork(*recorded, *folder);
+  if (!isSame)
+    return isSame.takeError();
+  return !*isSame;
 }
 
 Expected<RunPointer> Judge::Impl::run(JudgedProgram &program, const RunRequest &request) {

@@ -18,7 +18,7 @@ namespace kbopt {
 static constexpr double mostOracleSeconds = 20;
 
 Expected<const Float64Oracle &> Judge::Impl::oracle(const TestCase &test) {
-  if (test.isElsewhere)
+  if (test.elsewhere)
     return oracle(recordedCase());
   return oracles.get(test.name, [&] { return runOracle(test); });
 }

@@ -367,8 +367,8 @@ struct Judge::Impl {
   /// recorded one is always among them.
   std::vector<TestCase> seenCases(unsigned count);
   TestCase recordedCase();
-  /// The recorded one as a host meets it on another device, with its buffers elsewhere.
-  TestCase elsewhereCase();
+  /// The recorded one as a host meets it on \p device, with its buffers elsewhere.
+  TestCase elsewhereCase(const OtherDevice &device);
   /// The cheapest case that is not a degenerate shape.
   TestCase checkCase();
 
@@ -494,6 +494,9 @@ llvm::Expected<bool> originalDepends(Judge::Impl &judge, const TestCase &test,
                                      const Reference &reference);
 /// What is wrong with the host side of the candidate on \p test, a case with a plan of its own: no
 /// launches, steps in no order, bytes that the original does not upload, other host results.
+/// Whether the launches of a candidate with a host of its own can start at sizes whose data no run
+/// could hold, where the original's can; a passed record otherwise.
+llvm::Expected<GateRecord> compareAtLargeSizes(GateContext &context);
 llvm::Expected<std::optional<GateRecord>> auditHost(GateContext &context, const TestCase &test,
                                                     GateId gate);
 /// A launch of the candidate's plan on \p test that no chip of the architecture can start, where

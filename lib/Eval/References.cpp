@@ -392,7 +392,7 @@ Spread spreadFor(const CandidatePromise &promise) {
 }
 
 Expected<const Reference *> Judge::Impl::reference(const TestCase &test, Spread spread) {
-  if (test.isElsewhere)
+  if (test.elsewhere)
     return reference(recordedCase(), spread);
   Expected<const Reference &> plain =
       references.get(test.name, [&] { return measureReference(test); });

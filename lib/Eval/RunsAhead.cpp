@@ -20,10 +20,10 @@ RunOptions Judge::Impl::otherMemory() const {
   return other;
 }
 
-TestCase Judge::Impl::elsewhereCase() {
+TestCase Judge::Impl::elsewhereCase(const OtherDevice &device) {
   TestCase test = recordedCase();
-  test.name = "another device and other addresses";
-  test.isElsewhere = true;
+  test.name = (device.name + " and other addresses").str();
+  test.elsewhere = &device;
   test.recorded = false;
   return test;
 }
@@ -56,7 +56,7 @@ std::vector<RunRequest> Judge::Impl::gpuRuns(JudgeEffort effort, unsigned caseCo
     if (final && test.unseen)
       add(test, runOptions());
   if (final)
-    add(elsewhereCase(), runOptions());
+    add(elsewhereCase(otherDevices().front()), runOptions());
   // The original may not allow these, and then neither need the candidate: they come last.
   for (const TestCase &test : cases.cases())
     if (test.breaks && (final || assumes.count(*test.breaks)))
@@ -167,8 +167,7 @@ void Judge::Impl::runTogether(JudgedProgram &program, ArrayRef<RunRequest> reque
   };
   // What is not kept would be made twice.
   auto isKept = [&](const RunRequest &request) {
-    if (request.test
-            .isElsewhere) // and run only where its launches differ, which the gate finds out
+    if (request.test.elsewhere) // and run only where its launches differ, which the gate finds out
       return false;
     Expected<const PlanFacts &> known = facts(program, request.test);
     if (!known) {
@@ -216,7 +215,9 @@ void Judge::prepare(const ProgramArtefacts &program) {
     parts.push_back([&, test] { drop(impl->cases.candidate(program, test)); });
   if (program.exactly) {
     // A host that computes for seconds does so beside itself, and beside the original's checks.
-    parts.push_back([&] { drop(impl->cases.candidateElsewhere(program, impl->recordedCase())); });
+    parts.push_back([&] {
+      drop(impl->cases.candidateElsewhere(program, impl->recordedCase(), otherDevices().front()));
+    });
     parts.push_back([&] {
       std::string why;
       Expected<std::optional<TestCase>> checkable = impl->cpuCase(why);

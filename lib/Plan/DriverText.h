@@ -150,6 +150,10 @@ template <typename T> T *deviceUnset(std::size_t n, const char *name, std::size_
   check(cudaMalloc(reinterpret_cast<void **>(&p), ((n ? n : 1) + skip) * sizeof(T)), name);
   return p + skip;
 }
+// Memory of the host that nothing has touched.
+template <typename T> T *hostUnset(std::size_t n) {
+  return static_cast<T *>(std::calloc(n ? n : 1, sizeof(T)));
+}
 template <typename T> T *device(const std::vector<T> &values, const char *name, std::size_t skip) {
   T *p = deviceUnset<T>(values.size(), name, skip);
   if (!values.empty())

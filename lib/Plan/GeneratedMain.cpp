@@ -23,6 +23,7 @@ public:
 
   Expected<std::string> run(StringRef sourcePath, llvm::ArrayRef<DriverRun> runs);
   Expected<std::vector<OverlappingPair>> overlaps(const SizeMap &sizes);
+  Expected<uint64_t> bytes(const SizeMap &sizes);
 
 private:
   Expected<uint64_t> elements(const WorkloadParameter &parameter);
@@ -187,14 +188,38 @@ Expected<std::vector<OverlappingPair>> Generator::overlaps(const SizeMap &sizes)
   return pairs;
 }
 
+Expected<uint64_t> Generator::bytes(const SizeMap &sizes) {
+  call.sizes = sizes;
+  uint64_t sum = 0;
+  for (const WorkloadParameter &parameter : workload.parameters) {
+    if (!parameter.isBuffer)
+      continue;
+    auto count = elements(parameter);
+    if (!count)
+      return count.takeError();
+    if (*count > INT32_MAX)
+      return llvm::make_error<UsageError>(parameter.place +
+                                              ": an int does not count the elements of buffer '" +
+                                              parameter.name + "'",
+                                          "", ExitStatus::Diagnostics);
+    sum += *count * std::max(1u, kbrt::elementBytes(parameter.element));
+  }
+  return sum;
+}
+
 Error Generator::emitBuffer(const WorkloadParameter &parameter, size_t index) {
   auto count = elements(parameter);
   if (!count)
     return count.takeError();
   counts[index] = *count;
   std::string type = storageType(parameter.element), id = std::to_string(index);
-  bool filled = parameter.role != Role::Out;
-  auto values = initializer(parameter, index, *count);
+  bool filled = parameter.role != Role::Out && !now.isDry;
+  if (parameter.onHost && now.isDry) {
+    os << "  " << type << " *buffer" << id << " = kb_driver::hostUnset<" << type << ">(" << *count
+       << ");\n";
+    return Error::success();
+  }
+  auto values = filled ? initializer(parameter, index, *count) : Expected<std::string>("");
   if (!values)
     return values.takeError();
   if (parameter.onHost) {
@@ -402,8 +427,10 @@ Error Generator::emitCall() {
   if (now.ownStream)
     os << "  kb_driver::check(cudaDeviceSynchronize(), \"buffers\");\n";
   os << "  " << (returns ? "kb_driver::printReturn(" : "") << workload.entry << *configuration
-     << "(" << llvm::join(arguments, ",\n      ") << (returns ? "));\n" : ");\n")
-     << "  kb_driver::check(cudaGetLastError(), " << quoted(workload.entry) << ");\n"
+     << "(" << llvm::join(arguments, ",\n      ") << (returns ? "));\n" : ");\n");
+  if (now.isDry)
+    return Error::success();
+  os << "  kb_driver::check(cudaGetLastError(), " << quoted(workload.entry) << ");\n"
      << "  kb_driver::check("
      << (now.ownStream ? "cudaStreamSynchronize(kb_stream), " : "cudaDeviceSynchronize(), ")
      << quoted(workload.entry) << ");\n";
@@ -472,6 +499,11 @@ Expected<std::string> Generator::run(StringRef sourcePath, llvm::ArrayRef<Driver
 }
 
 } // namespace
+
+Expected<uint64_t> kbopt::bufferBytes(const Workload &workload, const Signature &signature,
+                                      const SizeMap &sizes) {
+  return Generator(workload, signature).bytes(sizes);
+}
 
 bool kbopt::hasOtherScalars(const Workload &workload) {
   return llvm::any_of(workload.parameters, [](const WorkloadParameter &parameter) {

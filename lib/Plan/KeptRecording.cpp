@@ -79,6 +79,9 @@ static Expected<Digest> keyOf(const RecordRequest &request, FileDigests &digests
     key.add(limit);
   key.add(uint64_t(request.deviceIndex)).add(request.rounding);
   key.add(kbrt::kernelTypesText(request.kernelTypes));
+  key.add(uint64_t(request.otherSources)).add(uint64_t(request.registers.size()));
+  for (const auto &[kernel, count] : request.registers)
+    key.add(kernel).add(uint64_t(count));
   key.add(uint64_t(request.sandbox.has_value()));
   return key.finish();
 }

@@ -1,9 +1,15 @@
 //===- OwnFolders.cpp -----------------------------------------------------===//
 #include "OwnFolders.h"
 
+#include "kb-opt/Support/Random.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cmath>
+#include <cstring>
 
 using namespace kbopt;
 namespace fs = llvm::sys::fs;
@@ -29,6 +35,43 @@ std::string contentOf(const std::string &path) {
   auto buffer =
       llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   return buffer ? (*buffer)->getBuffer().str() : "";
+}
+
+/// Whether \p text holds what people write.
+bool isText(llvm::StringRef text) {
+  return llvm::all_of(text, [](unsigned char c) { return c >= ' ' || (c >= '\t' && c <= '\r'); });
+}
+
+/// \p text with other decimal fractions: of the same length, and of another last digits.
+std::string withOtherFractions(llvm::StringRef text, Random &random) {
+  std::string result = text.str();
+  for (size_t i = 1; i < result.size(); ++i)
+    if (result[i - 1] == '.' && llvm::isDigit(result[i]))
+      for (; i < result.size() && llvm::isDigit(result[i]); ++i)
+        result[i] = static_cast<char>('0' + random.below(10));
+  return result;
+}
+
+/// \p bytes as float32 with other values; as they are where one is none that programs compute with.
+std::string withOtherFloats(const std::string &bytes, Random &random) {
+  std::string result = bytes;
+  for (size_t at = 0; at < bytes.size(); at += sizeof(float)) {
+    float value;
+    std::memcpy(&value, bytes.data() + at, sizeof value);
+    constexpr float least = 1e-20f, most = 1e20f;
+    if (value != 0 && !(std::fabs(value) > least && std::fabs(value) < most))
+      return bytes;
+    value *= static_cast<float>(0.5 + random.uniform());
+    std::memcpy(result.data() + at, &value, sizeof value);
+  }
+  return result;
+}
+
+std::string withOtherNumbers(const std::string &content, uint64_t seed) {
+  Random random(seed);
+  if (isText(content))
+    return withOtherFractions(content, random);
+  return content.size() % sizeof(float) == 0 ? withOtherFloats(content, random) : content;
 }
 
 } // namespace
@@ -77,6 +120,20 @@ void OwnFolders::addTo(Sandbox &sandbox) const {
     return;
   sandbox.standins.push_back({base + "/here", workingDirectory, /*isWritable=*/true});
   llvm::append_range(sandbox.standins, standins);
+}
+
+void OwnFolders::varyNumbers(uint64_t seed) const {
+  std::error_code code;
+  for (fs::directory_iterator entry(base + "/here", code, /*follow_symlinks=*/false), end;
+       !code && entry != end; entry.increment(code)) {
+    const llvm::StringRef extension = llvm::sys::path::extension(entry->path());
+    if (statusOf(entry->path()).type() != fs::file_type::regular_file ||
+        llvm::is_contained({".cu", ".cuh", ".h", ".hpp", ".cpp", ".cc", ".c", ".yaml"}, extension))
+      continue;
+    std::error_code failure;
+    const std::string varied = withOtherNumbers(contentOf(entry->path()), seed);
+    llvm::raw_fd_ostream(entry->path(), failure) << varied;
+  }
 }
 
 void OwnFolders::collect(const std::string &folder, const std::string &shown,

@@ -24,6 +24,11 @@ public:
   ~OwnFolders();
 
   void addTo(Sandbox &sandbox) const;
+  /// Puts other numbers in the place of those in the copies of small files, but for sources:
+  /// decimal fractions of texts, and float32 where a whole file can be taken for them. The same for
+  /// the same
+  /// \p seed. Counts of a text, and all else that a program may rely on, stay.
+  void varyNumbers(uint64_t seed) const;
   /// The regular files that the program wrote or changed, by name from its working directory, or by
   /// "/tmp/NAME".
   std::map<std::string, std::string> written() const;

@@ -67,6 +67,17 @@ Expected<std::string> kbopt::findRecordLibrary() {
                                      "build it with: scripts/build");
 }
 
+Expected<bool> kbopt::mayCall(StringRef executable, llvm::ArrayRef<StringRef> names) {
+  auto bytes = llvm::MemoryBuffer::getFile(executable, /*IsText=*/false,
+                                           /*RequiresNullTerminator=*/false);
+  if (!bytes)
+    return llvm::make_error<StoreError>(executable.str() + ": " + bytes.getError().message());
+  // As its table of strings has them, for the dynamic linker.
+  return llvm::any_of(names, [&](StringRef name) {
+    return (*bytes)->getBuffer().contains(std::string(1, '\0') + name.str());
+  });
+}
+
 namespace {
 
 enum class Mode { Record, Oracle, Run };
@@ -134,12 +145,19 @@ Expected<ProcessRequest> makeProcess(const RecordRequest &request, Mode mode,
     set("KBRECORD_DRAFTS", "1");
   set("KBRECORD_ROUNDING", request.rounding);
   set("KBRECORD_TYPES", kbrt::kernelTypesText(request.kernelTypes));
-  if (request.isElsewhere) {
-    // An H100 with PCIe: fewer multiprocessors, less memory.
-    set("KBRECORD_DEVICE",
-        "name=NVIDIA H100 PCIe;multiProcessorCount=114;l2CacheSize=52428800;clockRate=1755000;"
-        "memoryClockRate=1593000;memoryBusWidth=5120;totalGlobalMem=85520809984");
-    set("KBRECORD_SKEW", "39845888"); // 38 MiB
+  if (request.elsewhere) {
+    set("KBRECORD_DEVICE", request.elsewhere->facts);
+    set("KBRECORD_SKEW", llvm::Twine(request.elsewhere->skewBytes));
+  }
+  if (request.isDry)
+    set("KBRECORD_DRY", "1");
+  if (request.otherSources)
+    set("KBRECORD_SOURCES", llvm::Twine(request.otherSources));
+  if (!request.registers.empty()) {
+    std::string text;
+    for (const auto &[kernel, count] : request.registers)
+      text += kernel + "=" + std::to_string(count) + ";";
+    set("KBRECORD_REGISTERS", text);
   }
   process.wallSeconds = request.limits.wallSeconds;
   bool isOnGpu = runsOnGpu(request, mode);
@@ -360,6 +378,8 @@ Expected<Recording> run(ProcessRunner &runner, const RecordRequest &request, Mod
   if (!process)
     return process.takeError();
   OwnFolders own(absolute(request.folder) + "/own", absolute(process->workingDirectory));
+  if (request.otherSources)
+    own.varyNumbers(request.otherSources);
   if (process->sandbox)
     own.addTo(*process->sandbox);
   auto result = runner.run(*process);

@@ -216,11 +216,11 @@ void accessShared(uint32_t site, uint64_t address, uint64_t bytes, AccessKind ki
   if (bounds.isKnown && (offset < bounds.begin || offset + bytes > bounds.end)) {
     reportBounds(site, kind, address, bytes, "shared memory", machine.info->sites[site].array,
                  sharedBegin + bounds.begin, bounds.end - bounds.begin);
-  } else if (offset + bytes > sharedUsable) {
+  } else if (offset > sharedUsable || offset + bytes > sharedUsable) {
     reportBounds(site, kind, address, bytes, "shared memory", "shared memory", sharedBegin,
                  sharedUsable);
   }
-  if (offset + bytes > sharedWritten.size())
+  if (offset > sharedWritten.size() || offset + bytes > sharedWritten.size())
     return;
   if (kind != AccessKind::Store)
     for (uint64_t i = 0; i < bytes; ++i)

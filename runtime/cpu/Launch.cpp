@@ -29,7 +29,7 @@ std::recursive_mutex deviceMutex;
 /// Virtual size of a device thread's stack: CUDA allows 512 KiB of local memory per thread.
 constexpr size_t stackBytes = 768 << 10;
 /// Shared memory lies between guard zones of this size that are not accessible, and the rest of its
-/// last page holds a pattern.
+/// pages holds a pattern.
 constexpr size_t sharedGuardBytes = 256 << 10, sharedCapacity = 256 << 10;
 constexpr uint8_t sharedSlackPattern = 0xFD;
 
@@ -83,7 +83,7 @@ std::string invalidReason(const KernelInfo &kernel, Dim3 grid, Dim3 block,
     return "launch of " + name + " with " + std::to_string(shared) +
            " bytes of shared memory per block; at most " + std::to_string(options.maxSharedBytes) +
            " are allowed";
-  if (kernel.sharedSpan + dynamicSharedBytes > sharedCapacity)
+  if (reservedSharedBytes + kernel.sharedSpan + dynamicSharedBytes > sharedCapacity)
     return "launch of " + name + " needs more shared memory than the CPU device has";
   return {};
 }
@@ -103,7 +103,8 @@ std::string prepareMachine(unsigned stacksNeeded) {
     return std::string("cannot map the stacks of device threads: ") + strerror(errno);
   if (!machine.sharedArena) {
     size_t bytes = sharedCapacity + 2 * sharedGuardBytes;
-    void *p = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *p = mmap(reinterpret_cast<void *>(sharedWindow - sharedGuardBytes), bytes, PROT_NONE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
     if (p == MAP_FAILED)
       return std::string("cannot map shared memory: ") + strerror(errno);
     machine.sharedArena = static_cast<char *>(p);
@@ -131,14 +132,15 @@ void copyArguments(const KernelInfo &kernel, void *const *args, std::vector<void
 /// Makes exactly the pages of this launch's shared memory accessible.
 size_t openShared(size_t usable) {
   char *start = machine.sharedArena + sharedGuardBytes;
-  size_t pages = std::max<size_t>((usable + 4095) / 4096 * 4096, 4096);
+  const size_t end = reservedSharedBytes + usable, pages = (end + 4095) / 4096 * 4096;
   static size_t open = 0;
   if (open != pages) {
     mprotect(start, sharedCapacity, PROT_NONE);
     mprotect(start, pages, PROT_READ | PROT_WRITE);
     open = pages;
   }
-  memset(start + usable, sharedSlackPattern, pages - usable);
+  memset(start, sharedSlackPattern, reservedSharedBytes);
+  memset(start + end, sharedSlackPattern, pages - end);
   return pages;
 }
 
@@ -169,11 +171,15 @@ void checkGuards(LaunchResult &result, size_t sharedUsable, size_t sharedPages) 
     memory.repairGuards(*buffer);
   }
   auto *start = reinterpret_cast<uint8_t *>(machine.sharedArena + sharedGuardBytes);
-  for (size_t i = sharedUsable; i < sharedPages; ++i)
-    if (start[i] != sharedSlackPattern) {
-      add("shared memory", reinterpret_cast<uint64_t>(start + i), i, sharedUsable);
+  for (size_t i = 0; i < sharedPages; ++i) {
+    if (i == reservedSharedBytes)
+      i += sharedUsable;
+    if (i < sharedPages && start[i] != sharedSlackPattern) {
+      add("shared memory", reinterpret_cast<uint64_t>(start + i), i - reservedSharedBytes,
+          sharedUsable);
       break;
     }
+  }
 }
 
 void runBlock(const BlockOrder &, uint64_t linear, std::vector<uint32_t> &order, uint64_t &random,
@@ -269,7 +275,7 @@ LaunchResult launch(Image &image, const KernelInfo &kernel, void *const *args, D
   b.threads = static_cast<uint32_t>(block.count());
   b.dynamicSharedBytes = static_cast<uint32_t>(dynamicSharedBytes);
   b.gridId = static_cast<uint32_t>(machine.launchNumber);
-  b.shared = b.sharedBegin = machine.sharedArena + sharedGuardBytes;
+  b.shared = b.sharedBegin = machine.sharedArena + sharedGuardBytes + reservedSharedBytes;
   b.dynamicShared = b.shared + kernel.sharedSpan;
   b.sharedEnd = b.shared + usable;
   b.kernel = &kernel;

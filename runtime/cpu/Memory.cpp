@@ -72,6 +72,7 @@ struct DeviceMemory::State {
   std::map<uint64_t, uint32_t> live;    ///< data address → id
   std::map<uint64_t, uint64_t> holes;   ///< freed ranges: start → bytes, merged
   uint64_t top = arenaBase + (1 << 20); ///< everything from here to the symbol area is fresh
+  uint64_t used = 0;                    ///< what lies behind has never been touched
   std::string unusable;
 
   MemoryBuffer &byId(uint32_t id) { return buffers[id - 1]; }
@@ -114,9 +115,11 @@ bool DeviceMemory::admit(uint64_t bytes) {
   return true;
 }
 
-void *DeviceMemory::place(uint64_t address, uint64_t bytes, MemoryKind kind,
-                          std::string_view name) {
+void *DeviceMemory::place(uint64_t address, uint64_t bytes, MemoryKind kind, std::string_view name,
+                          bool isFresh) {
   uint64_t start = address - guard, extent = pagesOf(bytes);
+  if (start < symbolArea)
+    state->used = std::max(state->used, start + extent);
   if (mprotect(reinterpret_cast<void *>(start), extent, PROT_READ | PROT_WRITE) != 0) {
     error = std::string("cannot commit device memory: ") + strerror(errno);
     return nullptr;
@@ -134,7 +137,8 @@ void *DeviceMemory::place(uint64_t address, uint64_t bytes, MemoryKind kind,
   liveBytes += bytes;
   ++layoutVersion;
   peakBytes = std::max(peakBytes, liveBytes);
-  memset(reinterpret_cast<void *>(address), poison, bytes);
+  if (poison || !isFresh) // the kernel's pages are zero, and come when they are touched
+    memset(reinterpret_cast<void *>(address), poison, bytes);
   repairGuards(buffer);
   shadow::onAllocate(address, bytes, kind == MemoryKind::Managed);
   return reinterpret_cast<void *>(address);
@@ -164,7 +168,7 @@ void *DeviceMemory::allocate(uint64_t bytes, MemoryKind kind, std::string_view n
       return nullptr;
     }
   }
-  return place(start + guard, bytes, kind, name);
+  return place(start + guard, bytes, kind, name, start >= state->used);
 }
 
 void *DeviceMemory::allocateAt(uint64_t address, uint64_t bytes, MemoryKind kind,

@@ -112,6 +112,14 @@ public:
     plan.outcome.message = outcome["message"].text();
     plan.outcome.exitStatus = outcome["exitStatus"].number<int>(std::numeric_limits<int>::min());
     plan.outcome.stdoutDigest = outcome["stdoutDigest"].text();
+    for (size_t i = 0; outcome.has("held") && i < outcome["held"].size(); ++i) {
+      Field held = outcome["held"].item(i);
+      plan.outcome.held.push_back({held["what"].text(), held["bytes"].number<uint64_t>(),
+                                   held["count"].number<uint64_t>(),
+                                   held["moments"].number<uint64_t>()});
+    }
+    for (size_t i = 0; outcome.has("taken") && i < outcome["taken"].size(); ++i)
+      plan.outcome.taken.push_back(outcome["taken"].item(i).number<uint32_t>());
     Field streams = root["streams"], buffers = root["buffers"], steps = root["steps"];
     for (size_t i = 0; i < streams.size(); ++i)
       plan.streams.push_back(
@@ -347,7 +355,8 @@ private:
     if (kind == "matmul")
       return matmul(field);
     if (kind == "error")
-      return ErrorStep{field["call"].text(), field["code"].number<int>(), field["name"].text()};
+      return ErrorStep{field["call"].text(), field["code"].number<int>(), field["name"].text(),
+                       field.has("detail") ? field["detail"].text() : ""};
     field["step"].fail("'" + kind + "' is no kind of step");
   }
 

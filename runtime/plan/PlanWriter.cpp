@@ -157,6 +157,8 @@ struct StepWriter {
     json["call"] = step.call;
     json["code"] = step.code;
     json["name"] = step.name;
+    if (!step.detail.empty())
+      json["detail"] = step.detail;
   }
 };
 
@@ -213,6 +215,13 @@ std::string kbrt::planToJson(const Plan &plan) {
               {"message", outcome.message},
               {"exitStatus", outcome.exitStatus},
               {"stdoutDigest", outcome.stdoutDigest}};
+  for (const HeldObjects &held : outcome.held)
+    ending["held"].push_back({{"what", held.what},
+                              {"bytes", held.bytes},
+                              {"count", held.count},
+                              {"moments", held.moments}});
+  if (!outcome.taken.empty())
+    ending["taken"] = outcome.taken;
   return "{\n\"version\": " + std::to_string(planVersion) + ",\n\"outcome\": " + dump(ending) +
          ",\n\"streams\": " + arrayOf(streams) + ",\n\"buffers\": " + arrayOf(buffers) +
          ",\n\"steps\": " + arrayOf(steps) + "\n}\n";

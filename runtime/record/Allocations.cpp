@@ -1,5 +1,6 @@
 //===- Allocations.cpp ------------------------------------------------------===//
 #include "Allocations.h"
+#include "Streams.h"
 #include "kbrt/CubinTable.h"
 
 #include <algorithm>
@@ -28,6 +29,7 @@ Allocation *Allocations::allocate(uint64_t bytes, BufferKind kind, std::optional
   allocation.bytes = bytes;
   allocation.kind = kind;
   allocation.stream = stream;
+  allocation.moment = sequence.launchCount;
   Allocation &placed = byAddress[allocation.address] = std::move(allocation);
   if (kind != BufferKind::Pinned)
     buffer(placed);
@@ -44,6 +46,20 @@ bool Allocations::release(void *p, bool pinned, std::optional<uint32_t> stream) 
   byAddress.erase(found);
   backend.free(p);
   return true;
+}
+
+std::vector<HeldObjects> Allocations::held() const {
+  std::map<std::pair<BufferKind, uint64_t>, std::vector<uint64_t>> moments;
+  for (const auto &[address, allocation] : byAddress)
+    if (allocation.kind != BufferKind::Symbol)
+      moments[{allocation.kind, allocation.bytes}].push_back(allocation.moment);
+  std::vector<HeldObjects> all;
+  for (auto &[key, times] : moments)
+    all.push_back(heldAt(key.first == BufferKind::Device    ? "device memory"
+                         : key.first == BufferKind::Managed ? "managed memory"
+                                                            : "page-locked memory",
+                         key.second, std::move(times)));
+  return all;
 }
 
 void Allocations::addSymbol(const DeviceVariable &variable) {

@@ -31,6 +31,7 @@ struct Allocation {
   /// What the device has there while the host still sees `shadow`; empty if it sees the same.
   std::vector<uint8_t> hidden;
   unsigned hostFlags = 0;         ///< of cudaHostAlloc
+  uint64_t moment = 0;            ///< how many launches came before it
   std::optional<uint32_t> stream; ///< of cudaMallocAsync
 
   char *data() const { return reinterpret_cast<char *>(address); }
@@ -81,6 +82,8 @@ public:
   /// Everything that is hidden from the host is shown to it.
   void showAll();
   bool hasHidden() const;
+  /// What has not been given back.
+  std::vector<HeldObjects> held() const;
 
 private:
   void hide(Allocation &allocation);

@@ -1,6 +1,7 @@
 //===- ArenaBackend.cpp -----------------------------------------------------===//
 #include "ArenaBackend.h"
 #include "DeviceFacts.h"
+#include "Settings.h"
 #include "kbrt/Memory.h"
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 
 using namespace kbrt;
 
-ArenaBackend::ArenaBackend() {
+ArenaBackend::ArenaBackend() : isDry(!recorderSetting("DRY").empty()) {
   // As in a fresh process on a GPU, whose driver clears memory: there are programs that count on
   // it. That they read what nothing wrote is for the judge to find.
   DeviceMemory::get().setPoison(0);
@@ -33,11 +34,15 @@ MemoryAmount ArenaBackend::memory() {
 }
 
 void ArenaBackend::write(Rows to, Rows from, uint64_t width, uint64_t height) {
+  if (isDry)
+    return;
   for (uint64_t y = 0; y < height; ++y)
     DeviceMemory::get().write(to.at + y * to.pitch, from.at + y * from.pitch, width);
 }
 
 void ArenaBackend::read(Rows to, Rows from, uint64_t width, uint64_t height) {
+  if (isDry)
+    return;
   for (uint64_t y = 0; y < height; ++y)
     std::memmove(to.at + y * to.pitch, from.at + y * from.pitch, width);
 }
@@ -47,7 +52,7 @@ void ArenaBackend::copy(Rows to, Rows from, uint64_t width, uint64_t height) {
 }
 
 void ArenaBackend::fill(Rows to, uint8_t value, uint64_t width, uint64_t height) {
-  if (fills.isThere(to.at, to.pitch, width, height, value))
+  if (isDry || fills.isThere(to.at, to.pitch, width, height, value))
     return;
   for (uint64_t y = 0; y < height; ++y)
     DeviceMemory::get().fill(to.at + y * to.pitch, value, width);
@@ -55,5 +60,6 @@ void ArenaBackend::fill(Rows to, uint8_t value, uint64_t width, uint64_t height)
 }
 
 void ArenaBackend::noteHostWrite(const void *p, uint64_t bytes) {
-  DeviceMemory::get().noteHostWrite(p, bytes);
+  if (!isDry)
+    DeviceMemory::get().noteHostWrite(p, bytes);
 }

@@ -24,6 +24,7 @@ public:
   void noteHostWrite(const void *p, uint64_t bytes) override;
 
 private:
+  const bool isDry; ///< KBRECORD_DRY: memory is handed out and never touched
   RepeatedFills fills;
 };
 

@@ -89,6 +89,8 @@ Fact facts[] = {
     {"clusterLaunch", 772, 748, 4, 120, 0},
     // No field: what there was to allocate on a recorded GPU.
     {"memoryLimit", -1, -1, 8, 0, 0},
+    // No field: of every kernel, where another compiler stands behind it.
+    {"kernelRegisters", -1, -1, 4, 0, 0},
 };
 
 /// What the recorder has or lacks on every device; not a GPU's to say.

@@ -11,7 +11,8 @@ namespace kbrt {
 /// A field of cudaDeviceProp by its name: the GPU's that runs the kernels, or else the H200's,
 /// unless KBRECORD_DEVICE says otherwise ("multiProcessorCount=108;l2CacheSize=41943040"). 0 for a
 /// name that is not kept. Beside the fields: "memoryLimit", the most that the program could
-/// allocate on the recorded GPU.
+/// allocate on the recorded GPU, and "kernelRegisters", what each kernel needs per thread (0: what
+/// its compiler says).
 uint64_t deviceFact(std::string_view name);
 
 /// Opens the device if that is a GPU, and asks it; once.

@@ -3,9 +3,11 @@
 #include "Graphs.h"
 #include "Registry.h"
 #include "Session.h"
+#include "Settings.h"
 #include "Streams.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 using namespace kbrt;
@@ -27,6 +29,19 @@ const DeviceKernel *imageKernel(Session &session, const void *stub) {
   return found == Registry::get().kernels.end() ? nullptr : session.findKernel(found->second.name);
 }
 
+/// Per thread, 0 if unknown: as the device has them, as KBRECORD_REGISTERS ("name=40;...") says of
+/// the kernel, or as the image does.
+unsigned registersOf(const DeviceKernel &kernel) {
+  if (uint64_t all = deviceFact("kernelRegisters")) { // no more than leave room for its threads
+    const uint64_t threads = kernel.maxThreads ? kernel.maxThreads : cuda::maxThreadsPerBlock;
+    return static_cast<unsigned>(std::min(all, deviceFact("regsPerBlock") / threads));
+  }
+  const std::string text = ";" + recorderSetting("REGISTERS"), name = ";" + kernel.name + "=";
+  if (size_t at = text.find(name); at != text.npos)
+    return static_cast<unsigned>(std::strtoul(text.c_str() + at + name.size(), nullptr, 10));
+  return kernel.registers;
+}
+
 Error checkConfiguration(const Request &request, const DeviceKernel &kernel) {
   auto [gx, gy, gz] = request.grid;
   auto [bx, by, bz] = request.block;
@@ -41,6 +56,16 @@ Error checkConfiguration(const Request &request, const DeviceKernel &kernel) {
                          cuda::sharedBytesPerBlock - std::min<uint64_t>(kernel.staticSharedBytes,
                                                                         cuda::sharedBytesPerBlock));
   return request.sharedBytes > allowed ? cuda::invalidValue : cuda::success;
+}
+
+/// "k with a grid of 4 x 1 x 1, blocks of 2048 x 1 x 1 and 0 bytes of dynamic shared memory"
+std::string describe(const Request &request, const DeviceKernel &kernel) {
+  auto text = [](const cuda::Dim &dim) {
+    return std::to_string(dim.x) + " x " + std::to_string(dim.y) + " x " + std::to_string(dim.z);
+  };
+  return kernel.name + " with a grid of " + text(request.grid) + ", blocks of " +
+         text(request.block) + " and " + std::to_string(request.sharedBytes) +
+         " bytes of dynamic shared memory";
 }
 
 /// Copies one argument; words that point into an allocation become pointers.
@@ -126,8 +151,10 @@ Error launchKernel(Session &session, const Request &request) {
   const DeviceKernel *kernel = imageKernel(session, request.stub);
   if (!kernel)
     return cuda::invalidDeviceFunction;
-  if (Error error = checkConfiguration(request, *kernel))
+  if (Error error = checkConfiguration(request, *kernel)) {
+    session.failedLaunch = describe(request, *kernel);
     return error;
+  }
   Graphs &graphs = Graphs::get();
   if (graphs.captures(*stream))
     return graphs.add(launchNode(request, *kernel));
@@ -202,7 +229,8 @@ KB_API Error cudaFuncGetAttributes(cuda::FunctionAttributes *attributes, const v
         static_cast<int>(kernel->maxThreads ? kernel->maxThreads : cuda::maxThreadsPerBlock);
     attributes->localSizeBytes = kernel->localBytes;
     // Registers are the business of a real compiler: a middling figure where none has spoken.
-    attributes->numRegs = static_cast<int>(kernel->registers ? kernel->registers : 32);
+    const unsigned registers = registersOf(*kernel);
+    attributes->numRegs = static_cast<int>(registers ? registers : 32);
     attributes->ptxVersion = attributes->binaryVersion =
         static_cast<int>(deviceFact("major") * 10 + deviceFact("minor"));
     attributes->maxDynamicSharedSizeBytes = static_cast<int>(std::max<uint64_t>(
@@ -265,7 +293,7 @@ static Error activeBlocks(Session &session, int *count, const void *stub, int th
   uint64_t byShared = deviceFact("sharedMemPerMultiprocessor") / std::max<uint64_t>(shared, 1);
   uint64_t byBlocks = deviceFact("maxBlocksPerMultiProcessor");
   // A warp gets registers in portions of 256, from one of four parts of the multiprocessor.
-  uint64_t perWarp = (uint64_t{kernel->registers} * 32 + 255) / 256 * 256;
+  uint64_t perWarp = (uint64_t{registersOf(*kernel)} * 32 + 255) / 256 * 256;
   uint64_t byRegisters =
       perWarp ? deviceFact("regsPerMultiprocessor") / 4 / perWarp * 4 / warps : byBlocks;
   bool fits = static_cast<unsigned>(threads) <= cuda::maxThreadsPerBlock;

@@ -59,6 +59,10 @@ public:
   /// The run has had the launches that it may have: from now on the device does nothing, and only
   /// what the host reads is recorded, as it stood then.
   bool isPastCut = false;
+  /// How many launches there have been.
+  uint64_t launchCount = 0;
+  /// Nothing but the calls counts: uploads have no bytes, results are zero.
+  bool isDry = false;
   /// A kernel has run since the last read.
   bool hasUnreadLaunch = false;
   /// Appends \p step unless nothing is recorded.

@@ -1,11 +1,13 @@
 //===- Session.cpp ----------------------------------------------------------===//
 #include "Session.h"
 
+#include "Branches.h"
 #include "ChannelKeeper.h"
 #include "DeviceFacts.h"
 #include "ElementTypes.h"
 #include "FileNotes.h"
 #include "Settings.h"
+#include "Streams.h"
 #include "kbrt/CubinTable.h"
 #include "kbrt/QuietEnding.h"
 #include <chrono>
@@ -135,6 +137,7 @@ Session::Session() : backend(makeBackend()), allocations(sequence, *backend) {
   const std::string socket = recorderSetting("SOCKET");
   if (!socket.empty())
     sequence.keeper = connectKeeper(socket);
+  sequence.isDry = !recorderSetting("DRY").empty();
   sequence.fileBytesLimit = numberSetting("FILE_BYTES", ~uint64_t{0});
   kernelSeconds = static_cast<double>(numberSetting("KERNEL_SECONDS", 0));
   launchLimit = numberSetting("LAUNCHES", 0);
@@ -308,7 +311,7 @@ cuda::Error Session::note(const char *call, cuda::Error error) {
   if (error == cuda::success || error == cuda::notReady)
     return error;
   lastError = error;
-  sequence.add(ErrorStep{call, error, cuda::errorName(error)});
+  sequence.add(ErrorStep{call, error, cuda::errorName(error), std::exchange(failedLaunch, "")});
   return error;
 }
 
@@ -339,6 +342,10 @@ void Session::finish(Ending ending, const std::string &message) {
     plan.outcome.ending = ending;
     plan.outcome.message = message;
   }
+  plan.outcome.taken = takenBranches();
+  plan.outcome.held = allocations.held();
+  for (HeldObjects &held : Streams::get().held())
+    plan.outcome.held.push_back(std::move(held));
   if (hasImage)
     inferElementTypes(plan, *backend, variables);
   if (std::string facts = factsOfGpu(); sequence.mode == Mode::Record && !facts.empty())

@@ -55,6 +55,8 @@ public:
 
   /// The error that cudaGetLastError gives to this thread.
   static thread_local cuda::Error lastError;
+  /// What the launch that is about to fail asked for.
+  std::string failedLaunch;
   /// After a kernel went wrong every call returns this.
   cuda::Error stickyError = cuda::success;
 

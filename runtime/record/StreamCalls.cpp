@@ -29,12 +29,34 @@ EventState *Streams::findEvent(cuda::Event handle) {
   return found == events.end() ? nullptr : &found->second;
 }
 
+HeldObjects kbrt::heldAt(std::string what, uint64_t bytes, std::vector<uint64_t> moments) {
+  const uint64_t count = moments.size();
+  std::sort(moments.begin(), moments.end());
+  moments.erase(std::unique(moments.begin(), moments.end()), moments.end());
+  return {std::move(what), bytes, count, moments.size()};
+}
+
+std::vector<HeldObjects> Streams::held() const {
+  std::vector<uint64_t> ofStreams, ofEvents;
+  for (const auto &[handle, stream] : streams)
+    ofStreams.push_back(streamMoments.at(handle));
+  for (const auto &[handle, event] : events)
+    ofEvents.push_back(event.moment);
+  std::vector<HeldObjects> all;
+  if (!ofStreams.empty())
+    all.push_back(heldAt("streams", 0, std::move(ofStreams)));
+  if (!ofEvents.empty())
+    all.push_back(heldAt("events", 0, std::move(ofEvents)));
+  return all;
+}
+
 static Error createStream(Session &session, cuda::Stream *stream, unsigned flags, int priority) {
   if (!stream || flags > 1)
     return cuda::invalidValue;
   Streams &streams = Streams::get();
   Stream created{streams.nextStream++, flags == 1, std::clamp(priority, -5, 0)};
   streams.streams[handleOf(created.id)] = created;
+  streams.streamMoments[handleOf(created.id)] = session.sequence.launchCount;
   if (created.nonBlocking)
     session.sequence.order.addNonBlocking(created.id);
   if (session.sequence.mode != Mode::Run)
@@ -190,22 +212,23 @@ KB_API Error cudaStreamAddCallback(cuda::Stream stream,
 }
 KB_PER_THREAD(cudaStreamAddCallback, _ptsz)
 
-static Error createEvent(cuda::Event *event, unsigned flags) {
+static Error createEvent(Session &session, cuda::Event *event, unsigned flags) {
   if (!event)
     return cuda::invalidValue;
   constexpr unsigned disableTiming = 2;
   Streams &streams = Streams::get();
   uint32_t id = streams.nextEvent++;
-  streams.events[handleOf(id)] = {id, false, !(flags & disableTiming), 0};
+  streams.events[handleOf(id)] = {id, false, !(flags & disableTiming),
+                                  0,  false, session.sequence.launchCount};
   *event = reinterpret_cast<cuda::Event>(handleOf(id));
   return cuda::success;
 }
 
 KB_API Error cudaEventCreate(cuda::Event *event) {
-  return apiCall(__func__, [&](Session &) { return createEvent(event, 0); });
+  return apiCall(__func__, [&](Session &s) { return createEvent(s, event, 0); });
 }
 KB_API Error cudaEventCreateWithFlags(cuda::Event *event, unsigned flags) {
-  return apiCall(__func__, [&](Session &) { return createEvent(event, flags); });
+  return apiCall(__func__, [&](Session &s) { return createEvent(s, event, flags); });
 }
 KB_API Error cudaEventDestroy(cuda::Event event) {
   return apiCall(__func__, [&](Session &) {

@@ -14,7 +14,11 @@ struct EventState {
   bool recorded = false, timing = true;
   uint64_t nanoseconds = 0; ///< simulated time of the last recording
   bool captured = false;    ///< last recorded in a stream that was captured
+  uint64_t moment = 0;      ///< how many launches came before it
 };
+
+/// Objects of the kind \p what that were made at \p moments and are held.
+HeldObjects heldAt(std::string what, uint64_t bytes, std::vector<uint64_t> moments);
 
 /// Streams execute in the order of their calls, so a handle is just a number.
 /// Used under `DeviceLock`.
@@ -25,8 +29,11 @@ public:
   /// thread); nothing for a handle that was never given out or is destroyed.
   std::optional<uint32_t> find(cuda::Stream handle) const;
   EventState *findEvent(cuda::Event handle);
+  /// What has not been destroyed.
+  std::vector<HeldObjects> held() const;
 
   std::map<uintptr_t, Stream> streams;
+  std::map<uintptr_t, uint64_t> streamMoments; ///< how many launches came before each
   std::map<uintptr_t, EventState> events;
   uint32_t nextStream = 1, nextEvent = 1;
 };

@@ -27,6 +27,11 @@ struct CaseRecipe {
   bool ownStream = false;
   /// What is sprinkled beside the original's own constants.
   ProgramConstants constants;
+  /// Of a whole program; absent: the workload's.
+  std::optional<std::vector<std::string>> arguments;
+  unsigned otherSources = 0; ///< RecordRequest's
+  /// At sizes whose data no run could hold: CaseSource::launchCases.
+  bool isDry = false;
   /// Of the generated driver's run; absent where it cannot be generated.
   std::optional<size_t> run;
   /// The runs among which `run` counts: those of all cases that follow from a workload, or of those
@@ -34,7 +39,8 @@ struct CaseRecipe {
   std::string group;
 
   DriverRun driverRun() const {
-    return {calls.empty() ? std::vector<DriverCall>{{sizes, seed}} : calls, layout, ownStream};
+    return {calls.empty() ? std::vector<DriverCall>{{sizes, seed}} : calls, layout, ownStream,
+            isDry};
   }
 };
 
@@ -77,6 +83,10 @@ private:
   /// Sizes, scalars, streams and calls that the workload does not name, but the entry's caller may
   /// use.
   void addCalls();
+  /// Arguments of a whole program that are numbers, and other numbers from where it has them.
+  void addSources();
+  /// Sizes up to those that fill a device.
+  void addLargeSizes();
   void numberRuns();
   CaseRecipe derived(llvm::StringRef name) const;
   /// The recorded run with other inputs, which the original is asked for first.

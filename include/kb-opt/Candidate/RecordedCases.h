@@ -9,6 +9,7 @@
 
 #include "kb-opt/Candidate/CandidateTools.h"
 #include "kb-opt/Candidate/CaseRecipes.h"
+#include "kb-opt/Candidate/HostBranches.h"
 #include "kb-opt/Candidate/KernelParameters.h"
 #include "kb-opt/Candidate/SortedArrays.h"
 #include "kb-opt/Plan/InputFacts.h"
@@ -33,6 +34,9 @@ public:
   /// observables then: full size is too much for the CPU device, and the judge runs
   /// the original by itself.
   void recordOnGpu(DeviceCompiler &compiler, unsigned index, std::string gpu);
+  /// Who says how many registers kernels need, to hosts that ask, where none runs on a GPU; before
+  /// anything has run.
+  void setCompiler(DeviceCompiler &speaker) { compiler = &speaker; }
   /// RecordRequest::kernelTypes; before anything has run.
   void setKernelTypes(KernelTypes types) { kernelTypes = std::move(types); }
   void setKernelRecords(KernelRecords records) { kernelRecords = std::move(records); }
@@ -51,7 +55,12 @@ public:
   llvm::Expected<std::string> candidate(const ProgramArtefacts &program,
                                         const TestCase &test) override;
   llvm::Expected<std::string> candidateElsewhere(const ProgramArtefacts &program,
-                                                 const TestCase &recorded) override;
+                                                 const TestCase &recorded,
+                                                 const OtherDevice &device) override;
+  llvm::Expected<bool> asksDevice(const ProgramArtefacts &program) override;
+  std::vector<TestCase> launchCases() override;
+  llvm::Expected<std::vector<std::string>>
+  branchesNotTaken(const ProgramArtefacts &program) override;
   double wholeSeconds() override;
   std::optional<llvm::Expected<WholeRun>>
   wholeProgram(const ProgramArtefacts &program, llvm::StringRef image = "",
@@ -89,40 +98,59 @@ private:
   unsigned lessenings(const CaseRecipe &recipe) const;
   /// The program's host side as an executable, compiled at most once per text and sizes.
   llvm::Expected<std::string> executable(const ProgramArtefacts &program, const CaseRecipe &recipe);
+  /// The host side of \p program, with the notes of its branches.
+  llvm::Expected<const NotedHost &> notedHost(const ProgramArtefacts &program);
+  /// Branches that runs of a host took.
+  struct TakenBranches {
+    std::set<unsigned> run, called; ///< in those that count, and in those of which the calls do
+  };
+  void noteTaken(const ProgramArtefacts &program, const Recording &recording,
+                 std::set<unsigned> TakenBranches::*in);
   /// What the recorder needs of the device side of \p program: a CPU image or a cubin.
   llvm::Expected<std::string> imageFor(const ProgramArtefacts &program);
-  RecordRequest request(const CaseRecipe &recipe, std::string executable, std::string image,
-                        std::string folder) const;
+  /// Of \p program, which \p executable and \p image come from.
+  llvm::Expected<RecordRequest> request(const ProgramArtefacts &program, const CaseRecipe &recipe,
+                                        std::string executable, std::string image,
+                                        std::string folder) const;
   /// The recording of the host of \p program, which is fed the results in \p base and ended when it
   /// has been quiet for
-  /// \p quietSeconds after the last of them; 0: it ends by itself. \p isElsewhere: RecordRequest's.
+  /// \p quietSeconds after the last of them; 0: it ends by itself. \p elsewhere: RecordRequest's.
   llvm::Expected<std::string> feed(const ProgramArtefacts &program, const CaseRecipe &recordedAs,
                                    const std::string &base, double quietSeconds,
-                                   bool isElsewhere = false);
+                                   const OtherDevice *elsewhere = nullptr);
+  /// Whether the original may have numbers from generators or files, and is soon run again.
+  llvm::Expected<bool> hasSources();
+  /// A `CannotFollow` unless \p program seeds its generators in the lines in which the original
+  /// does.
+  llvm::Error checkSeeds(const ProgramArtefacts &program);
+  /// The calls of the host of \p program on a case of `launchCases`.
+  llvm::Expected<std::string> recordCalls(const ProgramArtefacts &program,
+                                          const CaseRecipe &recipe);
   /// `feed`, under the name \p key.
   llvm::Expected<std::string> feedAs(const std::string &key, const ProgramArtefacts &program,
                                      const CaseRecipe &recordedAs, const std::string &base,
-                                     double quietSeconds, bool isElsewhere);
+                                     double quietSeconds, const OtherDevice *elsewhere);
   /// The request behind a run of a host of \p program alone, which may take some times as long as
   /// the original's. Fails where it took too long once.
   llvm::Expected<RecordRequest> hostRequest(const ProgramArtefacts &program,
                                             const CaseRecipe &recordedAs, std::string folder,
-                                            double quietSeconds, bool isElsewhere);
+                                            double quietSeconds, const OtherDevice *elsewhere);
   /// What \p recording, of a host alone, says against \p program; keeps what it printed under \p
   /// key. \p mayFail: it was told other results than its own.
   llvm::Error takeHostRun(const Recording &recording, const std::string &key,
                           const ProgramArtefacts &program, const CaseRecipe &recordedAs,
-                          bool isElsewhere, bool mayFail);
+                          const OtherDevice *elsewhere, bool mayFail);
   /// Whether the host of \p program reads other results than the original's on \p recordedAs.
   bool readsOtherwise(const ProgramArtefacts &program, const CaseRecipe &recordedAs) const;
   /// `feed` of a host that reads other results than the original's: it runs by itself, with its
   /// kernels, and is fed what it read then.
   llvm::Expected<std::string> feedItself(const ProgramArtefacts &program,
-                                         const CaseRecipe &recordedAs, bool isElsewhere);
+                                         const CaseRecipe &recordedAs,
+                                         const OtherDevice *elsewhere);
   /// `feed`, or `feedItself` where the host reads other results than those in \p base.
   llvm::Expected<std::string> feedAny(const ProgramArtefacts &program, const CaseRecipe &recordedAs,
                                       const std::string &base, double quietSeconds,
-                                      bool isElsewhere = false);
+                                      const OtherDevice *elsewhere = nullptr);
   /// What the host printed whose feeding has the name \p key.
   WholeRun fedRun(const std::string &key) const;
   llvm::Expected<std::string> record(const CaseRecipe &recipe);
@@ -147,6 +175,7 @@ private:
 
   const CandidateTools &tools;
   Device &device;
+  DeviceCompiler *compiler = nullptr;    ///< null: registers are not known
   DeviceCompiler *gpuCompiler = nullptr; ///< null: originals run on the CPU device
   unsigned gpuIndex = 0;
   std::string machine = "cpu";
@@ -174,6 +203,8 @@ private:
   std::set<std::pair<Digest, std::string>> otherReaders;
   std::atomic<unsigned> runsAgain = 0; ///< folders of `runAgain`
   OnceMap<std::string, std::string> done;
+  OnceMap<Digest, NotedHost> noted;      ///< by text
+  std::map<Digest, TakenBranches> taken; ///< by text; under `mutex`
   OnceMap<unsigned, bool> hasSpace;
   OnceMap<unsigned, OtherResults> otherwise;
   OnceMap<unsigned, std::vector<InputFacts>> facts;

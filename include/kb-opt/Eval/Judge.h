@@ -14,6 +14,7 @@
 #include "kb-opt/Eval/Comparator.h"
 #include "kb-opt/Eval/Device.h"
 #include "kb-opt/Eval/Verdict.h"
+#include "kb-opt/Plan/OtherDevice.h"
 #include "kb-opt/Support/Clock.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FileDigests.h"
@@ -73,12 +74,17 @@ struct TestCase {
   /// What the program's first kernels make out of nothing is replaced: floating-point values by
   /// others, all else put into another order. Made by the judge, not by a CaseSource.
   bool remakes = false;
-  /// The recorded case where the host sees another device and other addresses. Made by the judge,
+  /// The recorded case where the host sees this device, and other addresses. Made by the judge,
   /// for candidates whose host side is not the original's; the original's part is its recorded run.
-  bool isElsewhere = false;
+  const OtherDevice *elsewhere = nullptr;
   /// The recorded case where the host reads other floating-point results than the device computed,
   /// before it hands over what it made from them.
   bool feedsOtherResults = false;
+  /// A whole program runs anew with other arguments, or other numbers from where it has them: each
+  /// program's host by itself.
+  bool hasOtherSources = false;
+  /// How often a function is called, one call like the other.
+  unsigned calls = 1;
   /// The case of this name, where each of the two hosts runs again until it has read what the steps
   /// that it asks for compute; empty: no such case. Made by the judge, for candidates whose host
   /// reads other results than the original's.
@@ -126,10 +132,20 @@ public:
   /// the oracle's bytes, or the original's folder where host text is unchanged.
   virtual llvm::Expected<std::string> candidate(const ProgramArtefacts &program,
                                                 const TestCase &test) = 0;
-  /// The candidate's on the recorded case, as it is where its host sees another device and other
+  /// The candidate's on the recorded case, as it is where its host sees \p device, and other
   /// addresses.
   virtual llvm::Expected<std::string> candidateElsewhere(const ProgramArtefacts &program,
-                                                         const TestCase &recorded);
+                                                         const TestCase &recorded,
+                                                         const OtherDevice &device);
+  /// Branches of the host of \p program that its text has and the original's has not, and that none
+  /// of its recordings so far has taken: the line and what is asked there, for a message.
+  virtual llvm::Expected<std::vector<std::string>>
+  branchesNotTaken(const ProgramArtefacts &program);
+  /// Cases at sizes whose data no run could hold. Their recordings hold the calls of the host
+  /// alone: nothing is executed, and what it reads is zero.
+  virtual std::vector<TestCase> launchCases() { return {}; }
+  /// Whether the host of \p program may ask what device it runs on, or what its kernels need there.
+  virtual llvm::Expected<bool> asksDevice(const ProgramArtefacts &program);
   /// Makes the inputs of \p test smaller for all later calls of `original` and `candidate`: the
   /// original overflows on them. The judge asks for it before it asks for a candidate's folder.
   virtual void lessen(const TestCase &test);

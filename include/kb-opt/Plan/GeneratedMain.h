@@ -41,11 +41,19 @@ struct DriverRun {
   BufferLayout layout = BufferLayout::Separate;
   /// Streams that the entry takes are one that does not wait for others.
   bool ownStream = false;
+  /// Buffers are not filled, nothing is read back, and errors are nobody's concern: for runs of
+  /// which the calls alone count.
+  bool isDry = false;
 };
 
 /// The first word of each line in which a generated program says what a call returned or left in
 /// host memory: `kb-result NAME HASH VALUE…`.
 inline constexpr const char *hostResultWord = "kb-result";
+
+/// Bytes of all buffers of a call at \p sizes, on the device and on the host. Fails as
+/// `generateMain` does, and where an `int` does not count the elements of one of them.
+llvm::Expected<uint64_t> bufferBytes(const Workload &workload, const Signature &signature,
+                                     const SizeMap &sizes);
 
 /// Whether \p workload has scalars for DriverCall::otherScalars; streams for DriverRun::ownStream.
 bool hasOtherScalars(const Workload &workload);

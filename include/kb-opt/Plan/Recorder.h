@@ -8,6 +8,7 @@
 #ifndef KBOPT_PLAN_RECORDER_H
 #define KBOPT_PLAN_RECORDER_H
 
+#include "kb-opt/Plan/OtherDevice.h"
 #include "kb-opt/Support/Process.h"
 #include "kbrt/PointeeTypes.h"
 #include <functional>
@@ -27,6 +28,8 @@ struct RecordLimits {
 };
 
 using kbrt::KernelTypes;
+/// By mangled name.
+using KernelRegisters = std::map<std::string, unsigned>;
 
 struct RecordRequest {
   std::string name;       ///< in messages; empty: the executable's file name
@@ -51,9 +54,17 @@ struct RecordRequest {
   /// program ends, well, and the plan's outcome says so. What it does with its results takes some
   /// programs longer than all the rest. 0: it ends by itself.
   double quietSeconds = 0;
-  /// The program sees another device than the recorder otherwise describes, of the same compute
-  /// capability, and buffers at other addresses.
-  bool isElsewhere = false;
+  /// The program sees this device in the place of the one that the recorder otherwise describes,
+  /// and buffers at other addresses; null: it does not.
+  const OtherDevice *elsewhere = nullptr;
+  /// Other numbers than usual: from the C library's random number generators, and in what the
+  /// program reads of its working directory. 0: the usual ones.
+  unsigned otherSources = 0;
+  /// Of an oracle-fed run: only its calls count. Uploads have no bytes, results are zero, and
+  /// memory is handed out and never touched, so that sizes may be those of a whole device.
+  bool isDry = false;
+  /// Of kernels, per thread, as their compiler says; what is not named has a middling number.
+  KernelRegisters registers = {};
   /// Not of an oracle-fed run: called once when the program has read a result and then makes no
   /// CUDA call for a while, with a folder beside `folder` that holds the plan so far and the data
   /// of its uploads. On a thread of its own, while the program runs. What comes later may differ:
@@ -118,6 +129,11 @@ llvm::Expected<Recording> executeProgram(ProcessRunner &runner, const RecordRequ
 /// libkbrecord.so beside this executable or in the build's or installation's
 /// lib folder; a `ToolError` if it is nowhere.
 llvm::Expected<std::string> findRecordLibrary();
+
+/// Whether the program \p executable, linked with libkbrecord, calls a function whose name begins
+/// with one of \p names, or may: their names stand in it. Fails with a `StoreError` if it cannot be
+/// read.
+llvm::Expected<bool> mayCall(llvm::StringRef executable, llvm::ArrayRef<llvm::StringRef> names);
 
 } // namespace kbopt
 

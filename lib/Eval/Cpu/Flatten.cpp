@@ -295,7 +295,36 @@ void Flattener::eraseOldVariables() {
     variable.global = nullptr;
 }
 
+/// Addresses of shared memory become numbers, and numbers become such addresses, as on a GPU: there
+/// they are offsets.
+static void countFromWindow(Function &function) {
+  SmallVector<CastInst *> conversions;
+  for (Instruction &instruction : instructions(function))
+    if (auto *cast = dyn_cast<CastInst>(&instruction))
+      if ((isa<PtrToIntInst>(cast) && cast->getSrcTy()->getPointerAddressSpace() == Shared) ||
+          (isa<IntToPtrInst>(cast) && cast->getDestTy()->getPointerAddressSpace() == Shared))
+        conversions.push_back(cast);
+  for (CastInst *cast : conversions) {
+    if (cast->getType()->isVectorTy())
+      continue;
+    if (isa<PtrToIntInst>(cast)) {
+      IRBuilder<> b(cast->getNextNode());
+      const unsigned bits = cast->getType()->getIntegerBitWidth();
+      if (bits <= 32)
+        continue;
+      Value *masked = b.CreateAnd(cast, ConstantInt::get(cast->getType(), kbrt::sharedOffsetMask));
+      cast->replaceUsesWithIf(masked, [&](Use &use) { return use.getUser() != masked; });
+      continue;
+    }
+    IRBuilder<> b(cast);
+    Value *offset = b.CreateZExtOrTrunc(cast->getOperand(0), b.getInt32Ty());
+    cast->setOperand(
+        0, b.CreateOr(b.CreateZExt(offset, b.getInt64Ty()), b.getInt64(kbrt::sharedWindow)));
+  }
+}
+
 void Flattener::flattenFunction(Function &function) {
+  countFromWindow(function);
   SmallVector<Instruction *> casts, intrinsics;
   for (Instruction &instruction : instructions(function)) {
     instruction.mutateType(flat(instruction.getType()));

@@ -159,12 +159,12 @@ static Expected<GateRecord> breakAssumptions(GateContext &context) {
         record.details.push_back("the original does not allow " + test.name);
       continue;
     }
-    if (test.remakes)
+    if (test.remakes || test.hasOtherSources)
       if (Expected<std::string> own = judge.plan(context.candidate, test); !own) {
-        // Its first kernels are others: what they make is its own affair.
+        // Its first kernels are others: what they make is its own affair; so are its generators.
         Expected<GateRecord> why = blameProgram(own.takeError(), GateId::G7, FailureClass::None);
-        if (!why)
-          return why.takeError();
+        if (!why || (test.hasOtherSources && why->outcome == GateOutcome::Failed))
+          return why;
         record.details.push_back("not held to " + test.name + ": " + why->reason);
         continue;
       }
@@ -196,8 +196,29 @@ static Expected<GateRecord> breakAssumptions(GateContext &context) {
   return record;
 }
 
-/// A host that takes another way on another device, or where its buffers lie elsewhere, is held to
-/// the same results there.
+/// A host that takes another way on \p device, or where its buffers lie elsewhere, is held to the
+/// same results there.
+static Expected<GateRecord> goTo(GateContext &context, const OtherDevice &device,
+                                 const std::string &usual) {
+  Judge::Impl &judge = context.judge;
+  GateRecord record = GateRecord::pass(GateId::G7);
+  const TestCase test = judge.elsewhereCase(device);
+  Expected<std::string> there = judge.plan(context.candidate, test);
+  if (!there)
+    return blameProgram(there.takeError(), GateId::G7, FailureClass::Runtime);
+  Expected<bool> isSame = isSameWork(usual, *there);
+  if (!isSame)
+    return isSame.takeError();
+  if (!*isSame) {
+    Expected<GateRecord> compared = compareOnCases(context, {test}, GateId::G7);
+    if (!compared || compared->stops())
+      return compared;
+  }
+  record.details.push_back(formatv("held to {0} as well: {1}", test.name,
+                                   *isSame ? "the same launches" : "other launches"));
+  return record;
+}
+
 static Expected<GateRecord> goElsewhere(GateContext &context) {
   Judge::Impl &judge = context.judge;
   GateRecord record = GateRecord::pass(GateId::G7);
@@ -208,20 +229,20 @@ static Expected<GateRecord> goElsewhere(GateContext &context) {
     return joinErrors(usual.takeError(), own.takeError());
   if (*usual == *own)
     return record; // the original's host
-  const TestCase test = judge.elsewhereCase();
-  Expected<std::string> there = judge.plan(context.candidate, test);
-  if (!there)
-    return blameProgram(there.takeError(), GateId::G7, FailureClass::Runtime);
-  Expected<bool> isSame = isSameWork(*usual, *there);
-  if (!isSame)
-    return isSame.takeError();
-  if (!*isSame) {
-    Expected<GateRecord> compared = compareOnCases(context, {test}, GateId::G7);
-    if (!compared || compared->stops())
-      return compared;
+  // Addresses alone are looked at once.
+  Expected<bool> asks = judge.cases.asksDevice(*context.candidate.program);
+  if (!asks)
+    return asks.takeError();
+  for (const OtherDevice &device : *asks ? otherDevices() : otherDevices().take_front()) {
+    Expected<GateRecord> there = goTo(context, device, *usual);
+    if (!there || there->stops())
+      return there;
+    llvm::append_range(record.details, there->details);
   }
-  record.details.push_back(formatv("held to {0} as well: {1}", test.name,
-                                   *isSame ? "the same launches" : "other launches"));
+  Expected<GateRecord> large = compareAtLargeSizes(context);
+  if (!large || large->stops())
+    return large;
+  llvm::append_range(record.details, large->details);
   return record;
 }
 

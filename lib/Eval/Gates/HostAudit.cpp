@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "../JudgeImpl.h"
+#include "HeldObjects.h"
 #include "kb-opt/Plan/HostValues.h"
 #include "kb-opt/Plan/PlanTransform.h"
 #include "kb-opt/Support/Error.h"
@@ -269,6 +270,34 @@ static Expected<std::optional<GateRecord>> auditOrder(GateContext &context, cons
   return tryOtherOrders(context, test, folder, gate, after);
 }
 
+/// Whether the candidate's host gives back what it takes in each call, where the original's does.
+static Expected<std::optional<GateRecord>> auditHeld(GateContext &context, const TestCase &test,
+                                                     const kbrt::Outcome &before,
+                                                     const kbrt::Outcome &after, GateId gate) {
+  Judge::Impl &judge = context.judge;
+  std::optional<std::string> held;
+  if (test.calls > 1) {
+    Expected<std::string> ownOnce = judge.plan(judge.baselineProgram, judge.recordedCase()),
+                          itsOnce = judge.plan(context.candidate, judge.recordedCase());
+    if (!ownOnce || !itsOnce)
+      return joinErrors(ownOnce.takeError(), itsOnce.takeError());
+    Expected<RecordedPlan> own = readRecordedPlan(*ownOnce), its = readRecordedPlan(*itsOnce);
+    if (!own || !its)
+      return joinErrors(own.takeError(), its.takeError());
+    held = findHeldByCalls({own->plan.outcome, before, its->plan.outcome, after, test.calls});
+  } else if (test.recorded) {
+    held = findHeldByLaunches(before, after);
+  }
+  if (!held)
+    return std::nullopt;
+  const std::string lines =
+      linesThatMake(StringRef(*held).split(':').first, judge.baselineProgram.program->text,
+                    context.candidate.program->text);
+  return GateRecord::fail(gate, FailureClass::Constraints,
+                          "the candidate's host does not give back what it takes again and again" +
+                              (lines.empty() ? "" : " (" + lines + ")") + ", " + *held);
+}
+
 /// A candidate's host code may rearrange launches; the work must stay on the
 /// device, and no answer may come from the host.
 Expected<std::optional<GateRecord>> auditHost(GateContext &context, const TestCase &test,
@@ -349,6 +378,10 @@ Expected<std::optional<GateRecord>> auditHost(GateContext &context, const TestCa
         gate, FailureClass::Constraints,
         formatv("the candidate's host fills memory {0} times, the original's {1} times",
                 after->fills, before->fills));
+  Expected<std::optional<GateRecord>> kept =
+      auditHeld(context, test, before->recorded.plan.outcome, after->recorded.plan.outcome, gate);
+  if (!kept || *kept)
+    return kept;
   if (context.runsHostsAgain) // which compares them
     return std::nullopt;
   Expected<std::optional<std::string>> difference =

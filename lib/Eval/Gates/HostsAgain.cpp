@@ -250,7 +250,7 @@ Expected<std::optional<GateRecord>> compareHostsAgain(GateContext &context, cons
                                         its = judge.hostAgain(context.candidate, test);
   if (!own || !its)
     return joinErrors(own.takeError(), its.takeError());
-  context.casesRunAgain += !test.recorded && !test.isElsewhere;
+  context.casesRunAgain += !test.recorded && !test.elsewhere;
   if (own->printed.exitStatus != its->printed.exitStatus)
     return GateRecord::fail(gate, FailureClass::Correctness,
                             formatv("the program ends with status {0} on case {1}, the original "

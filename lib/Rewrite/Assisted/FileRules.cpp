@@ -1,6 +1,7 @@
 //===- FileRules.cpp - Rules on a file that no pass made -------------------===//
 
 #include "kb-opt/Rewrite/Assisted/FileRules.h"
+#include "CompilerWords.h"
 #include "FileWords.h"
 #include "Functions.h"
 #include "Tokens.h"
@@ -74,22 +75,12 @@ void checkDirective(StringRef line, Breaches &breaches) {
     }
 }
 
-void checkText(StringRef original, StringRef candidate, const clang::LangOptions &language,
-               Breaches &breaches) {
-  std::vector<RawToken> before = tokensOf(original, language),
-                        after = tokensOf(candidate, language);
-  std::set<std::string> words;
-  for (const RawToken &token : before)
-    if (token.isWord())
-      words.insert(token.spelling);
-  for (const RawToken &token : after)
-    if (token.isWord() && !words.count(token.spelling) && tellsCompiler(token.spelling))
-      breaches.add("compiler-word: it uses '" + token.spelling +
-                   "', by which code can tell who compiles it");
-  std::vector<std::string> old = directivesOf(before);
-  const std::set<std::string> known(old.begin(), old.end());
-  for (const std::string &line : directivesOf(after))
-    if (!known.count(line))
+void checkText(const ParsedProgram &candidate, const std::set<std::string> &oldWords,
+               const std::set<std::string> &oldLines, Breaches &breaches) {
+  for (const std::string &reason : compilerWords(candidate, oldWords))
+    breaches.add("compiler-word: " + reason);
+  for (const std::string &line : directivesOf(tokensOf(candidate.text(), candidate.language())))
+    if (!oldLines.count(line))
       checkDirective(line, breaches);
 }
 
@@ -411,10 +402,10 @@ void Walker::checkUse(const clang::NamedDecl &used, StringRef name, clang::Sourc
 std::vector<std::string> kbopt::newBreaches(StringRef original, const ParsedProgram &candidate,
                                             bool isCalled) {
   Breaches breaches;
-  checkText(original, candidate.text(), candidate.language(), breaches);
   const std::set<std::string> oldWords = wordsOf(original, candidate.language());
   const std::vector<std::string> lines = directivesOf(tokensOf(original, candidate.language()));
   const std::set<std::string> oldLines(lines.begin(), lines.end());
+  checkText(candidate, oldWords, oldLines, breaches);
   Walker walker(candidate, oldWords, oldLines, isCalled, breaches);
   for (const clang::Decl *declaration : candidate.declarations())
     walker.TraverseDecl(const_cast<clang::Decl *>(declaration));

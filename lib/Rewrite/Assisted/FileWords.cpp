@@ -42,6 +42,8 @@ constexpr StringRef compilerWords[] = {"__clang*",
                                        "__FILE_NAME__",
                                        "__INCLUDE_LEVEL__",
                                        "__PRETTY_FUNCTION__",
+                                       "linux",
+                                       "unix",
                                        "_Pragma",
                                        "__pragma",
                                        "__has_*",
@@ -63,6 +65,19 @@ constexpr StringRef compilerWords[] = {"__clang*",
                                        "__NV_*",
                                        "__cpp_*",
                                        "__STDC*"};
+
+/// The CUDA C++ Programming Guide's words that headers define, the places of a text, by which
+/// programs report errors, and the limits of types.
+constexpr StringRef languageMacros[] = {
+    "__global__",        "__device__",       "__host__",          "__shared__",
+    "__constant__",      "__managed__",      "__grid_constant__", "__launch_bounds__",
+    "__maxnreg__",       "__cluster_dims__", "__block_size__",    "__align__",
+    "__builtin_align__", "__forceinline__",  "__noinline__",      "__inline_hint__",
+    "__restrict__",      "__syncthreads*",   "__syncwarp",        "__shfl_*",
+    "__FILE__",          "__LINE__",         "__CHAR_BIT__",      "__SCHAR_MAX__",
+    "__SHRT_MAX__",      "__INT_MAX__",      "__LONG_MAX__",      "__LONG_LONG_MAX__",
+    "__SIZE_MAX__",      "__FLT_MAX__",      "__FLT_MIN__",       "__FLT_EPSILON__",
+    "__DBL_MAX__",       "__DBL_MIN__",      "__DBL_EPSILON__"};
 
 /// Of namespace std: everything but these.
 constexpr StringRef deniedStd[] = {"getenv",
@@ -184,6 +199,8 @@ constexpr StringRef allowedCuda[] = {"__cudaPushCallConfiguration",
 } // namespace
 
 bool kbopt::tellsCompiler(StringRef word) { return isAnyOf(word, compilerWords); }
+
+bool kbopt::isOfLanguage(StringRef word) { return isAnyOf(word, languageMacros); }
 
 bool kbopt::fileMayUse(StringRef name, HostOrigin origin) {
   switch (origin) {

@@ -13,6 +13,10 @@ namespace kbopt {
 /// Whether code can tell by \p word which compiler reads it, how, or when.
 bool tellsCompiler(llvm::StringRef word);
 
+/// Whether the macro \p word, whose name is reserved, belongs to the language: all compilers of
+/// CUDA C++ give it one meaning.
+bool isOfLanguage(llvm::StringRef word);
+
 /// What a host function comes from.
 enum class HostOrigin { Std, CLibrary, Cuda };
 /// Whether host code may call \p name, or make an object of that type.

@@ -22,6 +22,14 @@
 
 namespace kbrt {
 
+/// Where shared memory begins among generic addresses, the same in every process: a multiple of
+/// 4 GiB, so that the lower half of an address is the offset that `cvta.to.shared` gives on a GPU.
+inline constexpr uint64_t sharedWindow = 0x5ff000000000;
+inline constexpr uint64_t sharedOffsetMask = 0xffffffff;
+/// The first bytes of a block's shared memory, which CUDA keeps for itself since compute capability
+/// 8.0 (CUDA C++ Programming Guide, "Compute Capability 8.x", shared memory).
+inline constexpr uint64_t reservedSharedBytes = 1024;
+
 struct Dim {
   uint32_t x, y, z;
 };

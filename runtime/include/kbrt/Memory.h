@@ -131,7 +131,9 @@ private:
   uint8_t poison = 0xCB;
   std::string error;
 
-  void *place(uint64_t dataAddress, uint64_t bytes, MemoryKind kind, std::string_view name);
+  /// \p isFresh: nothing has ever been there.
+  void *place(uint64_t dataAddress, uint64_t bytes, MemoryKind kind, std::string_view name,
+              bool isFresh = false);
   bool admit(uint64_t bytes);
 };
 

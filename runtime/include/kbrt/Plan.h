@@ -225,6 +225,8 @@ struct ErrorStep {
   std::string call; ///< "cudaLaunchKernel"
   int code = 0;     ///< cudaError_t
   std::string name; ///< "cudaErrorInvalidConfiguration"
+  /// What was asked for: of a launch, its kernel and configuration. May be empty.
+  std::string detail = {};
 };
 
 using Step = std::variant<AllocStep, FreeStep, UploadStep, FillStep, CopyStep, LaunchStep, ReadStep,
@@ -250,6 +252,16 @@ enum class Ending : uint8_t {
   NoDevice     ///< the device to record on is not there, or was lost
 };
 
+/// Objects of one kind that the program had not given back when it ended.
+struct HeldObjects {
+  /// "device memory", "managed memory", "page-locked memory", "streams" or "events".
+  std::string what;
+  uint64_t bytes = 0; ///< of each; 0 for what is no memory
+  uint64_t count = 0;
+  /// How many different numbers of launches had been made when they came.
+  uint64_t moments = 0;
+};
+
 struct Outcome {
   Ending ending = Ending::Running;
   /// What happened, naming the call or kernel; empty after Exit.
@@ -258,6 +270,9 @@ struct Outcome {
   /// whoever ran it, -1 and empty before that.
   int exitStatus = -1;
   std::string stdoutDigest;
+  std::vector<HeldObjects> held = {};
+  /// Numbers of the branches of the host that were taken, where it was compiled to note them.
+  std::vector<uint32_t> taken = {};
 };
 
 struct Plan {

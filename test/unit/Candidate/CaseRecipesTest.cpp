@@ -1,5 +1,7 @@
 //===- CaseRecipesTest.cpp - The ways a workload is exercised -------------===//
 #include "kb-opt/Candidate/CaseRecipes.h"
+#include "llvm/ADT/StringExtras.h"
+#include "gtest/gtest.h"
 
 using namespace kbopt;
 
@@ -39,9 +41,52 @@ TEST(CaseRecipes, OfAProgramVaryWhatItUploads) {
   EXPECT_TRUE(recipes.recorded().test.recorded);
   for (const CaseRecipe &each : recipes.all().drop_front()) {
     EXPECT_FALSE(each.test.recorded) << each.test.name;
-    EXPECT_NE(each.test.variesRecorded, each.test.feedsOtherResults) << each.test.name;
+    EXPECT_EQ(each.test.variesRecorded + each.test.feedsOtherResults + each.test.hasOtherSources, 1)
+        << each.test.name;
     EXPECT_FALSE(each.run.has_value()) << "no driver is generated";
   }
+}
+
+TEST(CaseRecipes, OfAProgramVaryItsNumericArguments) {
+  Workload workload;
+  workload.arguments = {"1000", "--check", "1.5"};
+  CaseRecipes recipes(workload, Signature{});
+  expectUniqueNames(recipes);
+  std::set<std::string> run, called;
+  for (const CaseRecipe &each : recipes.all())
+    if (each.arguments)
+      (each.isDry ? called : run).insert(llvm::join(*each.arguments, " "));
+  EXPECT_EQ(run,
+            (std::set<std::string>{"743 --check 1.125000", "743 --check 1.5", "1001 --check 1.5",
+                                   "3 --check 1.5", "1000 --check 1.125000"}));
+  EXPECT_EQ(called, std::set<std::string>{"16000 --check 1.5"});
+}
+
+TEST(CaseRecipes, OfAFunctionGrowUntilADeviceIsFull) {
+  constexpr const char entry[] = R"yaml(entry: run
+sizes: {rows: 10, columns: 1000}
+parameters:
+  - {name: x, type: f32, shape: [rows, columns], role: in}
+  - {name: rows, value: rows}
+  - {name: columns, value: columns}
+)yaml";
+  CaseRecipes recipes(llvm::cantFail(parseWorkload(entry, "w.yaml")),
+                      {"run",
+                       false,
+                       "void",
+                       {{"x", "const float *"}, {"rows", "int"}, {"columns", "int"}},
+                       "k.cu:1:1"});
+  expectUniqueNames(recipes);
+  std::map<std::string, SizeMap> large;
+  for (const CaseRecipe &each : recipes.all())
+    if (each.isDry)
+      large[each.test.name] = each.sizes;
+  EXPECT_TRUE(large.count("columns=16000 rows=160, launches alone"));
+  // As many rows of 1000 as an int counts the elements of.
+  EXPECT_TRUE(large.count("columns=1000 rows=2147456, launches alone"));
+  EXPECT_EQ(large.size(), 5u);
+  for (const auto &[name, sizes] : large)
+    EXPECT_LE(sizes.at("rows") * sizes.at("columns"), INT32_MAX) << name;
 }
 
 TEST(CaseRecipes, OfAKernelVaryCallsAndLayouts) {

@@ -47,6 +47,8 @@ bool PtxTranslator::translateMove(const Instruction &i) {
       return false;
     if (i.has("shared") && !i.has("to"))
       value = sharedPointer(coerce(value, b.getInt64Ty()));
+    else if (i.has("shared"))
+      value = b.CreateAnd(coerce(value, b.getInt64Ty()), b.getInt64(kbrt::sharedOffsetMask));
     write(i.operands[0], coerce(value, b.getInt64Ty()));
     return true;
   }
