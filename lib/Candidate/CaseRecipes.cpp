@@ -206,12 +206,14 @@ void CaseRecipes::addCalls() {
     limit = primeBelow(std::min(value * 3 / 4, limit - 1));
     value = admissible(name, limit);
   }
-  auto addSizes = [&](const SizeMap &sizes, BufferLayout layout = BufferLayout::Separate) {
+  auto addSizes = [&](const SizeMap &sizes, BufferLayout layout = BufferLayout::Separate,
+                      uint64_t timesRecorded = 1) {
     CaseRecipe recipe =
         derived(sizeText(sizes) + (layout == BufferLayout::Misaligned ? " misaligned" : ""));
     recipe.sizes = sizes;
     recipe.seed = 20 + recipes.size();
     recipe.layout = layout;
+    recipe.test.timesRecorded = timesRecorded;
     const bool isKnown = (sizes == base && layout == BufferLayout::Separate) ||
                          llvm::any_of(recipes, [&](const CaseRecipe &other) {
                            return other.test.name == recipe.test.name;
@@ -233,8 +235,7 @@ void CaseRecipes::addCalls() {
     for (const auto &[name, value] : base) {
       SizeMap far = base;
       far[name] = admissible(name, value * manyTimes + 1);
-      addSizes(far);
-      recipes.back().test.timesRecorded = manyTimes;
+      addSizes(far, BufferLayout::Separate, manyTimes);
     }
   // A host may take another way where there is little to do, or nothing.
   constexpr int64_t few = 5;

@@ -1,6 +1,5 @@
 //===- Allocations.cpp ------------------------------------------------------===//
 #include "Allocations.h"
-#include "Streams.h"
 #include "kbrt/CubinTable.h"
 
 #include <algorithm>
@@ -46,6 +45,13 @@ bool Allocations::release(void *p, bool pinned, std::optional<uint32_t> stream) 
   byAddress.erase(found);
   backend.free(p);
   return true;
+}
+
+HeldObjects kbrt::heldAt(std::string what, uint64_t bytes, std::vector<uint64_t> moments) {
+  const uint64_t count = moments.size();
+  std::sort(moments.begin(), moments.end());
+  moments.erase(std::unique(moments.begin(), moments.end()), moments.end());
+  return {std::move(what), bytes, count, moments.size()};
 }
 
 std::vector<HeldObjects> Allocations::held() const {

@@ -17,6 +17,9 @@ namespace kbrt {
 
 inline constexpr uint32_t noBuffer = ~uint32_t{0};
 
+/// Objects of the kind \p what that were made at \p moments and are held.
+HeldObjects heldAt(std::string what, uint64_t bytes, std::vector<uint64_t> moments);
+
 struct Allocation {
   uint64_t address = 0, bytes = 0;
   BufferKind kind = BufferKind::Device;

@@ -1,4 +1,5 @@
 //===- StreamCalls.cpp - Streams, events and synchronisation ----------------===//
+#include "Allocations.h"
 #include "Graphs.h"
 #include "Session.h"
 #include "Streams.h"
@@ -27,13 +28,6 @@ std::optional<uint32_t> Streams::find(cuda::Stream handle) const {
 EventState *Streams::findEvent(cuda::Event handle) {
   auto found = events.find(reinterpret_cast<uintptr_t>(handle));
   return found == events.end() ? nullptr : &found->second;
-}
-
-HeldObjects kbrt::heldAt(std::string what, uint64_t bytes, std::vector<uint64_t> moments) {
-  const uint64_t count = moments.size();
-  std::sort(moments.begin(), moments.end());
-  moments.erase(std::unique(moments.begin(), moments.end()), moments.end());
-  return {std::move(what), bytes, count, moments.size()};
 }
 
 std::vector<HeldObjects> Streams::held() const {

@@ -17,9 +17,6 @@ struct EventState {
   uint64_t moment = 0;      ///< how many launches came before it
 };
 
-/// Objects of the kind \p what that were made at \p moments and are held.
-HeldObjects heldAt(std::string what, uint64_t bytes, std::vector<uint64_t> moments);
-
 /// Streams execute in the order of their calls, so a handle is just a number.
 /// Used under `DeviceLock`.
 class Streams {
