@@ -68,8 +68,8 @@ void JudgedProgram::note(const kbrt::Coverage &coverage) {
     executed.unreached.erase(position);
 }
 
-/// Leaves of what no run of \p context's candidate executed that which a launch of the recorded case
-/// may come to, whatever the data are.
+/// Leaves of what no run of \p context's candidate executed that which a launch of the recorded
+/// case may come to, whatever the data are.
 static Error keepLiveCode(GateContext &context, std::set<kbrt::SourcePosition> &unreached) {
   JudgedProgram &candidate = context.candidate;
   Expected<std::string> folder = context.judge.plan(candidate, context.judge.recordedCase());
