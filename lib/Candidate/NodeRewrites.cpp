@@ -22,6 +22,16 @@ static RewriteRecord refused(const StepResult &result) {
   return record;
 }
 
+/// What the program promises that \p step made of \p id, as \p record tells.
+CandidatePromise NodeRewrites::promiseBehind(const NodeId &id, const Step &step,
+                                             const RewriteRecord &record) const {
+  const CandidatePromise &before = nodes.program(id).promise;
+  CandidatePromise promise = weaken(before, record);
+  const bool isFirst = nodes.stepsTo(id).empty();
+  promise.guardsItsWays = step.reply.empty() && (isFirst || before.guardsItsWays);
+  return promise;
+}
+
 llvm::Expected<RewriteRecord> NodeRewrites::compute(const NodeId &id, const Step &step) {
   TimedPart timed(&setup.tools.timings, "effects", "rewrite");
   StepResult result;
@@ -53,7 +63,7 @@ llvm::Expected<RewriteRecord> NodeRewrites::compute(const NodeId &id, const Step
   record.run = result.run;
   // Whoever judges the new program need not parse it again.
   nodes.keepSession(
-      nodes.add({*record.text, record.host, weaken(nodes.program(id).promise, record), record.run}),
+      nodes.add({*record.text, record.host, promiseBehind(id, step, record), record.run}),
       std::move(derived));
   return record;
 }
@@ -87,7 +97,7 @@ static StepOutcome noProgram(const RewriteRecord &record) {
 
 NodeId NodeRewrites::add(const NodeId &id, const Step &step, const RewriteRecord &record) {
   const NodeProgram &before = nodes.program(id);
-  NodeId made = nodes.add({*record.text, record.host, weaken(before.promise, record), record.run});
+  NodeId made = nodes.add({*record.text, record.host, promiseBehind(id, step, record), record.run});
   std::vector<JudgedStep> steps = nodes.stepsTo(id);
   // The steps of one run are one edit of the text before the first of them.
   std::string base = record.run ? record.run->base : before.text;

@@ -24,6 +24,8 @@ public:
 
 private:
   llvm::Expected<RewriteRecord> compute(const NodeId &id, const Step &step);
+  CandidatePromise promiseBehind(const NodeId &id, const Step &step,
+                                 const RewriteRecord &record) const;
   /// The node of what \p record holds, which \p step made of \p id.
   NodeId add(const NodeId &id, const Step &step, const RewriteRecord &record);
   /// One line on the reply that \p step carries out; empty: it carries out none.

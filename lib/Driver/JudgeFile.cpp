@@ -165,8 +165,8 @@ static std::string verdictText(const Verdict &verdict) {
 }
 
 /// The verdict on \p text, which stands in the user's file \p file; the work on the original that
-/// \p original does is waited for when the candidate is compiled. \p artefacts: gets those of a
-/// text that passes made; null: it is a file that anybody may have written.
+/// \p original does is waited for when the candidate is compiled. \p artefacts, if given: gets the
+/// candidate's.
 static llvm::Expected<Verdict> judgeText(Session &session, const std::string &text,
                                          const std::string &file, const std::string &bitcodeName,
                                          std::thread &original, const CandidatePromise &promise,
@@ -203,7 +203,7 @@ static llvm::Expected<Verdict> judgeText(Session &session, const std::string &te
     judged->add(GateRecord::undecided(
         GateId::G0, "the candidate breaks the rule " + breaches.front(), breaches));
   // Passes prove the ways that they add to a host; of a file nothing is known but what was run.
-  if (!artefacts && candidate && judged->isCorrect()) {
+  if (!promise.guardsItsWays && candidate && judged->isCorrect()) {
     auto open = session.cases->branchesNotTaken(*candidate);
     if (!open)
       return open.takeError();
@@ -216,9 +216,9 @@ static llvm::Expected<Verdict> judgeText(Session &session, const std::string &te
 }
 
 llvm::Expected<Verdict> kbopt::judgeRewrite(Session &session, const std::string &text,
-                                            const CandidatePromise &promise,
-                                            ProgramArtefacts &artefacts) {
+                                            CandidatePromise promise, ProgramArtefacts &artefacts) {
   std::thread nothing;
+  promise.guardsItsWays = true;
   return judgeText(session, text, session.context.command.file, "candidate.bc", nothing, promise,
                    &artefacts);
 }
@@ -247,6 +247,7 @@ llvm::Expected<ExitStatus> kbopt::runJudge(Context &context) {
   bool areCorrect = true;
   CandidatePromise promise;
   promise.result = context.options.promise;
+  promise.guardsItsWays = context.options.judgedByPasses;
   for (auto [file, text, index] : llvm::zip_equal(files, texts, llvm::seq<size_t>(files.size()))) {
     auto judged = judgeText(session, text, file, "candidate" + std::to_string(index) + ".bc",
                             original, promise);

@@ -12,10 +12,10 @@ llvm::Expected<ProgramArtefacts> compileCandidate(Session &session, const std::s
                                                   const std::string &name,
                                                   std::vector<std::string> &breaches);
 
-/// Every gate on \p text as a rewrite of \p session's program; \p artefacts receives the compiled
-/// candidate, if it compiles.
+/// Every gate on \p text, which passes made, as a rewrite of \p session's program; \p artefacts
+/// receives the compiled candidate, if it compiles.
 llvm::Expected<Verdict> judgeRewrite(Session &session, const std::string &text,
-                                     const CandidatePromise &promise, ProgramArtefacts &artefacts);
+                                     CandidatePromise promise, ProgramArtefacts &artefacts);
 
 } // namespace kbopt
 

@@ -158,6 +158,10 @@ static void readEnumerations(InputArgList &arguments, Reader &reader, Options &o
                   "findings, findings-yaml, findings-json, sarif");
   }
   readDevice(arguments, reader, options);
+  options.judgedByPasses = arguments.hasArg(OPT_by_passes);
+  if (options.judgedByPasses && options.judge.empty())
+    reader.fail("'--by-passes' is of the files that '--judge' names",
+                "name one, or drop '--by-passes'");
   if (const Arg *arg = arguments.getLastArg(OPT_promise)) {
     if (auto promise = promiseFromName(arg->getValue()))
       options.promise = *promise;

@@ -14,6 +14,7 @@ def profile : Flag_<"profile", "Print where the program's time goes: --emit=prof
 def analyze : Flag_<"analyze", "Print what the compiler knows against the program, and rewrite nothing: --emit=findings">, Alias<emit>, AliasArgs<["findings"]>;
 def judge : Value<"judge", "<file>", "Judge this file as a rewrite of the input: every gate, status 0 if it is correct (repeatable)">;
 def promise : Value<"promise", "<promise>", "What the files of --judge promise: bitwise (default), reassociates, lower-precision">;
+def by_passes : Flag_<"by-passes", "Passes made the files of --judge: code that they guard may be executed in no case">;
 def reply : Value<"reply", "<file>", "Apply this answer (JSON) for the pass and kernel that -passes names, and keep it">;
 def fix : Flag_<"fix", "Write the rewritten program back to the input file">;
 def backup : Flag_<"backup", "With --fix: keep the input as <file>.orig">;

@@ -1,7 +1,7 @@
 // RUN: kb-opt --emit=kb-nest %s | FileCheck %s
 // RUN: kb-opt -passes=schedule --quiet -o %t.cu %s
 // RUN: grep -v '^ *//' %t.cu | FileCheck --check-prefix=TEXT %s
-// RUN: kb-opt --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGE %s
+// RUN: kb-opt --by-passes --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGE %s
 // REQUIRES: sandbox
 // An array of structs whose numbers all have one type is an array of these numbers where fields are stored, or hold more than a number.
 

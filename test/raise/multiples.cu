@@ -1,6 +1,6 @@
 // RUN: kb-opt --emit=kb-nest %s | FileCheck %s
 // RUN: kb-opt -passes=schedule --quiet -o %t.cu %s
-// RUN: kb-opt --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGE %s
+// RUN: kb-opt --by-passes --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGE %s
 // REQUIRES: sandbox
 // A kernel with a loop over vectors and one over the elements that are left is what the first loop computes, and requires that nothing is left.
 

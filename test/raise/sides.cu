@@ -1,6 +1,6 @@
 // RUN: kb-opt --emit=kb-nest %s | FileCheck %s
 // RUN: kb-opt -passes=schedule --quiet -o %t.cu %s
-// RUN: kb-opt --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGE %s
+// RUN: kb-opt --by-passes --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGE %s
 // REQUIRES: sandbox
 // Branches that go the same way in the whole launch, shared memory that is declared as bytes, and elements that lie a stride apart.
 

@@ -1,6 +1,6 @@
 // RUN: kb-opt --emit=kb-nest %s | FileCheck %s
 // RUN: kb-opt -passes=schedule --quiet -o %t.cu %s
-// RUN: kb-opt --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGE %s
+// RUN: kb-opt --by-passes --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGE %s
 // REQUIRES: sandbox
 // A struct of the thread is its fields; a pointer or a reference to a variable of the thread is that variable.
 

@@ -53,6 +53,7 @@ struct Options {
   std::string output;                   ///< empty or "-": stdout
   std::vector<std::string> judge;       ///< files to judge; empty: none
   Promise promise = Promise::Bitwise;   ///< of that file
+  bool judgedByPasses = false;          ///< that file is what passes made
   std::string reply;                    ///< a file with an answer to apply; empty: none
   bool fix = false;
   bool backup = false;  ///< --fix keeps the input as <file>.orig

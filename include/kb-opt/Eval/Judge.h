@@ -52,6 +52,9 @@ struct CandidatePromise {
   std::set<std::string> declares;
   /// G7 adds the cases that break these.
   std::set<Assumption> assumes;
+  /// Rules of passes made it all, which guard the ways that they add by what they have proven: code
+  /// that no case executes may stay.
+  bool guardsItsWays = false;
 };
 
 /// One way to exercise the program.

@@ -91,6 +91,8 @@ static Error keepLiveCode(GateContext &context, std::set<kbrt::SourcePosition> &
 }
 
 Expected<std::optional<GateRecord>> findUnexecuted(GateContext &context) {
+  if (context.promise.guardsItsWays)
+    return std::nullopt;
   Judge::Impl &judge = context.judge;
   JudgedProgram &candidate = context.candidate;
   const OwnLines own(judge.original.text, candidate.program->text);

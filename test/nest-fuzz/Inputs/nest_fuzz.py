@@ -114,7 +114,7 @@ class Fuzzer:
         status, said = self.rewrite(original, candidate, [step for each in choices for step in each.steps])
         if status:
             return status, said
-        return run("kb-opt", f"--judge={candidate}", f"--promise={promise}", str(original))
+        return run("kb-opt", "--by-passes", f"--judge={candidate}", f"--promise={promise}", str(original))
 
     def note(self, status, kernel, shown, said):
         """Counts what became of \\p kernel, and keeps the command that repeats it."""
@@ -193,7 +193,7 @@ class Fuzzer:
             if status and not isUndecided(one):
                 found = True
                 self.note(status, byName[each.name], f"{original} {byName[each.name].family}: kb-opt \"-passes={','.join(each.steps)}\" --quiet -o {candidate} {original} && "
-                          f"kb-opt --judge={candidate} --promise={promise} {original}", one)
+                          f"kb-opt --by-passes --judge={candidate} --promise={promise} {original}", one)
         if not found:
             steps = [step for each in choices for step in each.steps]
             self.note(status if status in ("crash", "timeout") else "all together", None,

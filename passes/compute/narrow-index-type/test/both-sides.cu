@@ -1,7 +1,7 @@
 // The new kernel runs for positive sizes; a row of no columns reaches the original.
 // RUN: kb-opt -passes=narrow-index-type --quiet -o %t.cu %s
 // RUN: FileCheck %s < %t.cu
-// RUN: kb-opt --judge=%t.cu --promise=bitwise %s 2>&1 | FileCheck %s --check-prefix=JUDGE
+// RUN: kb-opt --by-passes --judge=%t.cu --promise=bitwise %s 2>&1 | FileCheck %s --check-prefix=JUDGE
 // CHECK: int i = blockIdx.x * (int)blockDim.x + threadIdx.x;
 // CHECK: for (int k = 0; k < columns; ++k)
 // CHECK: if (columns > 0 && rows > 0 &&

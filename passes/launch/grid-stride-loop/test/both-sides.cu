@@ -2,7 +2,7 @@
 // one at 640 elements, the original at 1000.
 // RUN: kb-opt -passes='grid-stride-loop{perSM=1}' --quiet -o %t.cu %s
 // RUN: FileCheck %s < %t.cu
-// RUN: kb-opt --judge=%t.cu --promise=bitwise %s 2>&1 | FileCheck %s --check-prefix=JUDGE
+// RUN: kb-opt --by-passes --judge=%t.cu --promise=bitwise %s 2>&1 | FileCheck %s --check-prefix=JUDGE
 // CHECK: if ((long long)blocks * 64 >= n && n <= 1 << 30)
 // CHECK-NEXT: scaleStrided<<<blocks2, 64>>>(x, n);
 // CHECK-NEXT: else

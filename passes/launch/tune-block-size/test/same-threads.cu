@@ -2,10 +2,10 @@
 // RUN: kb-opt -passes='tune-block-size{size=64}' --quiet --remarks-file=%t.yaml -o %t.cu %s
 // RUN: grep -v '^ *//' %t.cu | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.yaml
-// RUN: kb-opt --judge=%t.cu --promise=bitwise %s 2>&1 | FileCheck %s --check-prefix=JUDGED
+// RUN: kb-opt --by-passes --judge=%t.cu --promise=bitwise %s 2>&1 | FileCheck %s --check-prefix=JUDGED
 // RUN: kb-opt -passes='tune-block-size{size=256}' --quiet -o %t.large.cu %s
 // RUN: grep -v '^ *//' %t.large.cu | FileCheck %s --check-prefix=LARGE
-// RUN: kb-opt --judge=%t.large.cu --promise=bitwise %s 2>&1 | FileCheck %s --check-prefix=JUDGED
+// RUN: kb-opt --by-passes --judge=%t.large.cu --promise=bitwise %s 2>&1 | FileCheck %s --check-prefix=JUDGED
 // JUDGED: {{^}}correct{{$}}
 #include <cstdio>
 #include <cstdlib>

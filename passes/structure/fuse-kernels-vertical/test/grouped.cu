@@ -2,7 +2,7 @@
 // RUN: kb-opt -passes=fuse-kernels-vertical --quiet --remarks-file=%t.yaml -o %t.cu %s
 // RUN: grep -v '^ *//' %t.cu | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.yaml
-// RUN: kb-opt --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s
+// RUN: kb-opt --by-passes --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s
 // JUDGED: correct
 #include <cstdio>
 #include <cstdlib>

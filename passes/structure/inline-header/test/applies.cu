@@ -1,6 +1,6 @@
 // RUN: kb-opt -passes=inline-header -o %t.cu %s -- -I %S/Inputs 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: grep -v '^ *// *[A-Z]*:' %t.cu | FileCheck %s
-// RUN: kb-opt --judge=%t.cu --promise=bitwise %s -- -I %S/Inputs 2>&1 | FileCheck %s --check-prefix=JUDGED
+// RUN: kb-opt --by-passes --judge=%t.cu --promise=bitwise %s -- -I %S/Inputs 2>&1 | FileCheck %s --check-prefix=JUDGED
 // The other passes act then.
 // RUN: kb-opt -passes='inline-header,tune-block-size{size=512}' -o %t.2.cu %s -- -I %S/Inputs 2>&1 | FileCheck %s --check-prefix=NEXT
 // A second run has nothing left to do.

@@ -2,7 +2,7 @@
 // and arrays that overlap take the original. The plan of the new program's own run shows which of them each launch took.
 // RUN: kb-opt "-passes=schedule{kernel=shift as='map vector=4'},schedule{kernel=center as='rows team=8 rows=4'}" --quiet -o %t.cu %s
 // RUN: grep -v '^ *//' %t.cu | FileCheck %s
-// RUN: kb-opt --judge=%t.cu %s | FileCheck --check-prefix=JUDGED %s
+// RUN: kb-opt --by-passes --judge=%t.cu %s | FileCheck --check-prefix=JUDGED %s
 // JUDGED: {{^}}correct
 // RUN: kb-opt --emit=plan %t.cu | FileCheck --check-prefix=PLAN %s
 // PLAN: "step":"launch","kernel":"_Z10shift_{{w}}ide

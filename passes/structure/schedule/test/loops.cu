@@ -1,7 +1,7 @@
 // Triangles and cycles that one thread walks through are shared out, at sizes that no tile divides and at size 1.
 // RUN: kb-opt "-passes=schedule" --quiet -o %t.cu %s
 // RUN: FileCheck %s < %t.cu
-// RUN: kb-opt --judge=%t.cu --promise=bitwise %s | FileCheck --check-prefix=JUDGED %s
+// RUN: kb-opt --by-passes --judge=%t.cu --promise=bitwise %s | FileCheck --check-prefix=JUDGED %s
 // JUDGED: {{^}}correct
 // What a macro called 'N' would break stands before it.
 // CHECK: #include <cuda_pipeline_primitives.h>
