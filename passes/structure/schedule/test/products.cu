@@ -2,7 +2,10 @@
 // keeps every bit, and one whose warps share out the terms of a tile only changes their order.
 // RUN: kb-opt "-passes=schedule{as='contraction bm=32 bn=32 bk=32 tm=4 tn=4 stages=3 vector=4'}" --quiet -o %t.cu %s
 // RUN: FileCheck %s < %t.cu
-// RUN: kb-opt --judge=%t.cu --promise=bitwise %s | FileCheck --check-prefix=JUDGE %s
+// No run has pointers one element on that are aligned; the rest of both programs is judged.
+// RUN: not kb-opt --judge=%t.cu --promise=bitwise %s | FileCheck --check-prefix=OPEN %s
+// OPEN: G14 whole program passed
+// OPEN: inconclusive (G7 breadth): no case takes both ways
 // RUN: kb-opt "-passes=schedule{as='contraction bm=32 bn=32 bk=32 tm=4 tn=4 stages=3 vector=4 split=4'}" --quiet -o %t.split.cu %s
 // RUN: FileCheck --check-prefix=SPLIT %s < %t.split.cu
 // RUN: kb-opt --judge=%t.split.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGE %s
