@@ -143,6 +143,123 @@ bool isHint(const clang::Stmt *statement) {
   });
 }
 
+/// Which conditions the text of a program decides, see HostBranch::isDecided. It walks the program
+/// first.
+class Decisions : public clang::DynamicRecursiveASTVisitor {
+public:
+  bool VisitUnaryOperator(clang::UnaryOperator *operation) override {
+    if (operation->getOpcode() == clang::UO_AddrOf)
+      noteShared(operation->getSubExpr());
+    return true;
+  }
+  bool VisitVarDecl(clang::VarDecl *variable) override {
+    if (variable->getType()->isReferenceType() && variable->hasInit())
+      noteShared(variable->getInit());
+    return true;
+  }
+  bool VisitCallExpr(clang::CallExpr *call) override {
+    const clang::FunctionDecl *callee = call->getDirectCallee();
+    for (unsigned i = 0; i < call->getNumArgs(); ++i)
+      if (!callee || i >= callee->getNumParams() ||
+          callee->getParamDecl(i)->getType()->isReferenceType())
+        noteShared(call->getArg(i));
+    return true;
+  }
+
+  bool isDecided(const clang::Expr *value) const {
+    value = value->IgnoreParens();
+    if (const auto *cast = llvm::dyn_cast<clang::CastExpr>(value))
+      return isDecided(cast->getSubExpr());
+    if (llvm::isa<clang::IntegerLiteral, clang::CXXBoolLiteralExpr,
+                  clang::UnaryExprOrTypeTraitExpr>(value))
+      return true;
+    if (const auto *reference = llvm::dyn_cast<clang::DeclRefExpr>(value)) {
+      const auto *variable = llvm::dyn_cast<clang::VarDecl>(reference->getDecl());
+      return llvm::isa<clang::EnumConstantDecl>(reference->getDecl()) ||
+             (variable && variable->getType()->isIntegralOrEnumerationType() &&
+              !shared.count(variable->getCanonicalDecl()) && isOwnValue(*variable));
+    }
+    // `grid.y` of a dim3.
+    if (const auto *member = llvm::dyn_cast<clang::MemberExpr>(value)) {
+      const auto *reference =
+          llvm::dyn_cast<clang::DeclRefExpr>(member->getBase()->IgnoreParenImpCasts());
+      return reference && !member->isArrow() && value->getType()->isIntegerType() &&
+             reference->getType().getAsString().find("dim3") != std::string::npos &&
+             !shared.count(reference->getDecl()->getCanonicalDecl());
+    }
+    if (const auto *one = llvm::dyn_cast<clang::UnaryOperator>(value))
+      return one->isArithmeticOp() && isDecided(one->getSubExpr());
+    if (const auto *choice = llvm::dyn_cast<clang::ConditionalOperator>(value))
+      return isDecided(choice->getCond()) && isDecided(choice->getTrueExpr()) &&
+             isDecided(choice->getFalseExpr());
+    if (const auto *both = llvm::dyn_cast<clang::BinaryOperator>(value))
+      return keepsApart(*both) || asksAlignment(*both) ||
+             (!both->isAssignmentOp() && isDecided(both->getLHS()) && isDecided(both->getRHS()));
+    if (const auto *call = llvm::dyn_cast<clang::CallExpr>(value))
+      return isDecidedCall(*call);
+    return false;
+  }
+
+private:
+  void noteShared(const clang::Expr *value) {
+    if (const auto *reference = llvm::dyn_cast<clang::DeclRefExpr>(value->IgnoreParenImpCasts()))
+      shared.insert(reference->getDecl()->getCanonicalDecl());
+  }
+  /// Of parameters the arguments are looked at where that matters: sizes come from the program.
+  bool isOwnValue(const clang::VarDecl &variable) const {
+    const clang::Expr *start = variable.getInit();
+    if (llvm::isa<clang::ParmVarDecl>(variable) || !start)
+      return true;
+    return !anyIn(start, [](const clang::Stmt *each) {
+      const auto *expression = llvm::dyn_cast<clang::Expr>(each);
+      return llvm::isa<clang::CallExpr, clang::ArraySubscriptExpr>(each) ||
+             (expression && (expression->getType()->isPointerType() ||
+                             expression->getType()->isRealFloatingType()));
+    });
+  }
+  /// The variable that the pointer \p value is counted from; null if it is no plain one.
+  static const clang::Decl *baseOf(const clang::Expr *value) {
+    value = value->IgnoreParenImpCasts();
+    if (const auto *sum = llvm::dyn_cast<clang::BinaryOperator>(value))
+      return sum->getType()->isPointerType() ? baseOf(sum->getLHS()) : nullptr;
+    const auto *reference = llvm::dyn_cast<clang::DeclRefExpr>(value);
+    return reference && value->getType()->isPointerType() ? reference->getDecl() : nullptr;
+  }
+  /// `a + n <= b || b + m <= a`: true of memory of different allocations, wherever it lies.
+  static bool keepsApart(const clang::BinaryOperator &both) {
+    const auto *left = llvm::dyn_cast<clang::BinaryOperator>(both.getLHS()->IgnoreParenImpCasts()),
+               *right = llvm::dyn_cast<clang::BinaryOperator>(both.getRHS()->IgnoreParenImpCasts());
+    if (both.getOpcode() != clang::BO_LOr || !left || !right || left->getOpcode() != clang::BO_LE ||
+        right->getOpcode() != clang::BO_LE)
+      return false;
+    const clang::Decl *one = baseOf(left->getLHS()), *other = baseOf(left->getRHS());
+    return one && other && one == baseOf(right->getRHS()) && other == baseOf(right->getLHS());
+  }
+  /// `(size_t)a % 16`, or of several pointers: allocations begin at multiples of 256 bytes.
+  static bool asksAlignment(const clang::BinaryOperator &rest) {
+    const auto *divisor =
+        llvm::dyn_cast<clang::IntegerLiteral>(rest.getRHS()->IgnoreParenImpCasts());
+    constexpr uint64_t allocationAlignment = 256;
+    return rest.getOpcode() == clang::BO_Rem && divisor && divisor->getValue().isPowerOf2() &&
+           divisor->getValue().ule(allocationAlignment) && !hasCalls(rest.getLHS());
+  }
+  /// A function of the program's that returns one decided value.
+  bool isDecidedCall(const clang::CallExpr &call) const {
+    const clang::FunctionDecl *callee = call.getDirectCallee();
+    const auto *body =
+        callee ? llvm::dyn_cast_or_null<clang::CompoundStmt>(callee->getBody()) : nullptr;
+    if (!body || body->size() != 1)
+      return false;
+    for (const clang::Expr *argument : call.arguments())
+      if (!argument->getType()->isPointerType() && !isDecided(argument))
+        return false;
+    const auto *given = llvm::dyn_cast<clang::ReturnStmt>(body->body_front());
+    return given && given->getRetValue() && isDecided(given->getRetValue());
+  }
+
+  std::set<const clang::Decl *> shared; ///< variables that something else may write to
+};
+
 /// Seeds, and what goes around them.
 struct SeedSites {
   Insertions insertions;
@@ -263,6 +380,11 @@ public:
   }
   bool VisitIfStmt(clang::IfStmt *statement) override;
   bool VisitConditionalOperator(clang::ConditionalOperator *choice) override;
+  bool VisitReturnStmt(clang::ReturnStmt *given) override {
+    if (given->getRetValue() && given->getRetValue()->getType()->isBooleanType())
+      leaveOutChoices(given->getRetValue());
+    return true;
+  }
   bool VisitForStmt(clang::ForStmt *loop) override {
     if (loop->getCond() && !loop->getConditionVariable())
       addLoop(loop, loop->getCond(), loop->getBody());
@@ -276,6 +398,8 @@ public:
   bool VisitSwitchStmt(clang::SwitchStmt *statement) override;
 
   NotedHost finish(SeedSites seeds);
+
+  Decisions decisions;
 
 private:
   template <typename Body> bool enter(const clang::FunctionDecl *function, Body body) {
@@ -294,6 +418,8 @@ private:
   }
   /// What follows \p statement in its block; an invalid range where nothing does.
   clang::SourceRange restBehind(const clang::Stmt *statement) const;
+  void leaveOutChoices(const clang::Expr *value);
+  bool isExtreme(const clang::ConditionalOperator &choice) const;
   void addLoop(const clang::Stmt *loop, const clang::Expr *condition, const clang::Stmt *body);
   void note(const clang::Expr *condition, bool notesTaken, bool notesPassed, bool isPlain);
   bool isHidden(const clang::Stmt *statement, const clang::Expr *condition);
@@ -306,6 +432,7 @@ private:
   unsigned next = 0, groups = 0;
   Insertions insertions; ///< in the order of making
   std::map<const clang::Stmt *, const clang::CompoundStmt *> behind;
+  std::set<const clang::Stmt *> parts; ///< choices in what another condition asks for
 };
 
 } // namespace
@@ -369,6 +496,7 @@ void Collector::note(const clang::Expr *condition, bool notesTaken, bool notesPa
   branch.line = sources.getSpellingLineNumber(condition->getBeginLoc());
   branch.text = program.text().slice(range->first, range->second).str();
   branch.isPlain = isPlain;
+  branch.isDecided = decisions.isDecided(condition);
   const unsigned number = next;
   next += 2;
   branch.taken = number;
@@ -388,6 +516,7 @@ bool Collector::VisitIfStmt(clang::IfStmt *statement) {
   if (statement->isConstexpr() || statement->isConsteval() || !condition ||
       statement->getConditionVariable() || isConstant(condition))
     return true;
+  leaveOutChoices(condition);
   const clang::Stmt *then = statement->getThen(), *otherwise = statement->getElse();
   if (asksForFailure(condition) &&
       (ends(then) || (otherwise && ends(otherwise)) || (isHint(then) && isHint(otherwise))))
@@ -408,8 +537,35 @@ bool Collector::VisitIfStmt(clang::IfStmt *statement) {
   return true;
 }
 
+/// Notes the choices in \p value, whose value is all that counts of it.
+void Collector::leaveOutChoices(const clang::Expr *value) {
+  anyIn(value, [&](const clang::Stmt *each) {
+    const auto *choice = llvm::dyn_cast<clang::ConditionalOperator>(each);
+    if (choice && !hasCalls(choice))
+      parts.insert(choice);
+    return false;
+  });
+}
+
+/// Whether \p choice writes out the larger or the smaller of two values.
+bool Collector::isExtreme(const clang::ConditionalOperator &choice) const {
+  const auto *compared =
+      llvm::dyn_cast<clang::BinaryOperator>(choice.getCond()->IgnoreParenImpCasts());
+  if (!compared || !compared->isRelationalOp())
+    return false;
+  auto textOf = [&](const clang::Expr *value) {
+    return tokens(value->IgnoreParenImpCasts()->getSourceRange());
+  };
+  const std::string left = textOf(compared->getLHS()), right = textOf(compared->getRHS()),
+                    first = textOf(choice.getTrueExpr()), second = textOf(choice.getFalseExpr());
+  return (left == first && right == second) || (left == second && right == first);
+}
+
 bool Collector::VisitConditionalOperator(clang::ConditionalOperator *choice) {
   const clang::Expr *condition = choice->getCond();
+  leaveOutChoices(condition);
+  if (parts.count(choice) || isExtreme(*choice))
+    return true;
   if (!isConstant(condition) && place(condition->getSourceRange()) &&
       !isOld(tokens(choice->getSourceRange())))
     note(condition, true, true,
@@ -419,6 +575,7 @@ bool Collector::VisitConditionalOperator(clang::ConditionalOperator *choice) {
 
 void Collector::addLoop(const clang::Stmt *loop, const clang::Expr *condition,
                         const clang::Stmt *body) {
+  leaveOutChoices(condition);
   if (!isConstant(condition) && !isOld(tokens(loop->getSourceRange())) &&
       !isHidden(loop, condition) && !isOldWork(body))
     note(condition, true, false, !hasCalls(body) && !leaves(body));
@@ -473,6 +630,8 @@ NotedHost Collector::finish(SeedSites seeds) {
 NotedHost kbopt::noteBranches(const ParsedProgram &program, StringRef original) {
   Collector collector(program, original);
   for (const clang::Decl *declaration : program.declarations())
+    collector.decisions.TraverseDecl(const_cast<clang::Decl *>(declaration));
+  for (const clang::Decl *declaration : program.declarations())
     collector.TraverseDecl(const_cast<clang::Decl *>(declaration));
   return collector.finish(findSeeds(program));
 }
@@ -483,13 +642,15 @@ NotedHost kbopt::noteSeeds(const ParsedProgram &program) {
 }
 
 std::vector<std::string> kbopt::sidesNotSeen(const NotedHost &host, const std::set<unsigned> &taken,
-                                             const std::set<unsigned> &called) {
+                                             const std::set<unsigned> &called, bool isClosed) {
   std::vector<std::string> all;
   std::set<unsigned> reachedGroups;
   for (const HostBranch &branch : host.branches)
     if (branch.group && (taken.count(*branch.taken) || called.count(*branch.taken)))
       reachedGroups.insert(*branch.group);
   for (const HostBranch &branch : host.branches) {
+    if (isClosed && branch.isDecided)
+      continue;
     auto isSeen = [&](unsigned number) {
       return taken.count(number) || (branch.isPlain && called.count(number));
     };

@@ -125,6 +125,43 @@ void RecordedCases::noteTaken(const ProgramArtefacts &program, const Recording &
   (taken[digestOf(program.text)].*in).insert(numbers.begin(), numbers.end());
 }
 
+llvm::Expected<bool> RecordedCases::asksOutside(const ProgramArtefacts &program) {
+  if (workload.kind != WorkloadKind::Program || !workload.arguments.empty() ||
+      !workload.standardInput.empty() || llvm::StringRef(program.text).contains("argv"))
+    return true;
+  auto host = executable(program, recipes.recorded());
+  if (!host)
+    return host.takeError();
+  return mayCall(*host, {"rand",
+                         "lrand48",
+                         "drand48",
+                         "erand48",
+                         "fopen",
+                         "open",
+                         "fgets",
+                         "fread",
+                         "scanf",
+                         "getenv",
+                         "secure_getenv",
+                         "time",
+                         "clock",
+                         "gettimeofday",
+                         "getpid",
+                         "_ZNSt6chrono",
+                         "_ZNSt13basic_filebuf",
+                         "_ZNSt14basic_ifstream",
+                         "_ZSt3cin",
+                         "cudaDeviceGet",
+                         "cudaGetDevice",
+                         "cudaFuncGetAttributes",
+                         "cudaOccupancy",
+                         "cudaMemGetInfo",
+                         "cudaEventElapsedTime",
+                         "cudaPointerGetAttributes",
+                         "cudaRuntimeGetVersion",
+                         "cudaDriverGetVersion"});
+}
+
 llvm::Expected<std::vector<std::string>>
 RecordedCases::branchesNotTaken(const ProgramArtefacts &program) {
   if (sharesHost(program))
@@ -132,9 +169,12 @@ RecordedCases::branchesNotTaken(const ProgramArtefacts &program) {
   auto host = notedHost(program);
   if (!host)
     return host.takeError();
+  auto isOpen = asksOutside(program);
+  if (!isOpen)
+    return isOpen.takeError();
   std::lock_guard<std::mutex> lock(mutex);
   const TakenBranches &seen = taken[digestOf(program.text)];
-  std::vector<std::string> all = sidesNotSeen(*host, seen.run, seen.called);
+  std::vector<std::string> all = sidesNotSeen(*host, seen.run, seen.called, !*isOpen);
   for (const std::string &hidden : host->hidden)
     all.push_back(hidden + " hides a branch");
   return all;

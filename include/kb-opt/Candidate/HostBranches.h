@@ -20,6 +20,10 @@ struct HostBranch {
   std::optional<unsigned> group;         ///< of labels: those with the same number share a `switch`
   /// It chooses between values and calls nothing: what follows from a value shows in the calls.
   bool isPlain = false;
+  /// Whole numbers that nothing but the program's own text gives, and whether memory of different
+  /// allocations overlaps or is aligned, decide it: it goes the same way in every run of a program
+  /// that asks nothing of where it runs.
+  bool isDecided = false;
 };
 
 /// Text that is put in front of the byte at an offset.
@@ -46,9 +50,10 @@ NotedHost noteSeeds(const ParsedProgram &program);
 
 /// Those of \p host that were reached and of which one side was never seen, for a message ("line
 /// 12: 'n % 4 == 0' is never false"). \p taken: the numbers that runs noted which count; \p called:
-/// of runs of which the calls alone count as well.
+/// of runs of which the calls alone count as well. \p isClosed: the program asks nothing of where
+/// it runs, and what is decided is left out.
 std::vector<std::string> sidesNotSeen(const NotedHost &host, const std::set<unsigned> &taken,
-                                      const std::set<unsigned> &called);
+                                      const std::set<unsigned> &called, bool isClosed = false);
 
 } // namespace kbopt
 

@@ -100,6 +100,9 @@ private:
   llvm::Expected<std::string> executable(const ProgramArtefacts &program, const CaseRecipe &recipe);
   /// The host side of \p program, with the notes of its branches.
   llvm::Expected<const NotedHost &> notedHost(const ProgramArtefacts &program);
+  /// Whether the way of the host of \p program may depend on what its text does not give:
+  /// arguments, files, clocks, the device.
+  llvm::Expected<bool> asksOutside(const ProgramArtefacts &program);
   /// Branches that runs of a host took.
   struct TakenBranches {
     std::set<unsigned> run, called; ///< in those that count, and in those of which the calls do

@@ -65,6 +65,27 @@ TEST(HostBranches, AWayOutForNothingIsNone) {
   EXPECT_EQ(asked("if (n <= 7) return; l<<<1, 1>>>(n);"), "n <= 7:tf");
 }
 
+TEST(HostBranches, ChoicesOfValuesThatSomethingElseAsksFor) {
+  EXPECT_EQ(asked("l<<<1, 1>>>(n > 7 ? n : 7);"), "") << "the larger of two";
+  EXPECT_EQ(asked("l<<<1, 1>>>(n > 7 ? n : 8);"), "n > 7:tf");
+  EXPECT_EQ(asked("if ((n > 7 ? n : 8) > 9) l<<<1, 1>>>(n);"), "(n > 7 ? n : 8) > 9:tf");
+}
+
+TEST(HostBranches, WhatTheProgramsOwnTextDecides) {
+  auto decided = [](const std::string &body) {
+    NotedHost host = noted(body);
+    return !host.branches.empty() && host.branches[0].isDecided;
+  };
+  EXPECT_TRUE(decided("if (n % 4 == 0 && (size_t)p % 16 == 0) l<<<1, 1>>>(n);"));
+  EXPECT_TRUE(decided("dim3 grid(n, n); if (grid.y > 8191) l<<<1, 1>>>(n);"));
+  EXPECT_TRUE(decided("float *q = p + 9; if (p + n <= q || q + n <= p) l<<<1, 1>>>(n);"));
+  EXPECT_FALSE(decided("float *q = p + 9; if (p < q) l<<<1, 1>>>(n);"));
+  EXPECT_FALSE(decided("if ((size_t)p % 4096 == 0) l<<<1, 1>>>(n);"));
+  EXPECT_FALSE(
+      decided("int m; cudaMemcpy(&m, p, 4, cudaMemcpyDeviceToHost); if (m > 3) l<<<1, 1>>>(n);"));
+  EXPECT_FALSE(decided("int some[2] = {n, n}; if (some[1] > 3) l<<<1, 1>>>(n);"));
+}
+
 TEST(HostBranches, AMacroHidesWhatItBranchesOn) {
   const std::string text = "#define EITHER(c, a, b) if (c) a; else b\n" +
                            program("EITHER(n > 3, run(n, p), run(1, p));");
