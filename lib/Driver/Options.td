@@ -18,8 +18,8 @@ def by_passes : Flag_<"by-passes", "Passes made the files of --judge: code that 
 def reply : Value<"reply", "<file>", "Apply this answer (JSON) for the pass and kernel that -passes names, and keep it">;
 def fix : Flag_<"fix", "Write the rewritten program back to the input file">;
 def backup : Flag_<"backup", "With --fix: keep the input as <file>.orig">;
-def lock : Flag_<"lock", "Keep what is proven in the nearest kbopt.lock (docs/Lock.md)">;
-def lock_file : Value<"lock", "<file>", "The same, in this file">;
+def lock : Flag_<"lock", "Keep what is proven in the nearest kbopt.lock, or in that of --lock=<file> (docs/Lock.md)">;
+def lock_file : Joined<["--", "-"], "lock=">, MetaVarName<"<file>">;
 def print_pipeline : Flag_<"print-pipeline", "Print the pipeline that was run, to stderr">;
 def pass_dir : Value<"pass-dir", "<dir>", "Read more passes from there: folders with a pass.yaml (repeatable)">;
 def list_passes : Flag_<"list-passes", "List the passes with their options">;
