@@ -29,7 +29,18 @@ public:
   Elements(llvm::MutableArrayRef<uint8_t> bytes, ElementType type)
       : bytes(bytes), type(type), size(elementBytes(type)), count(bytes.size() / size) {}
 
-  uint64_t length() const { return count; }
+  /// Whether they begin with zero and never fall, as the offsets of an array's parts.
+  bool areOffsets() const {
+    uint64_t before = 0;
+    for (uint64_t i = 0; i < count; ++i) {
+      uint64_t value = 0;
+      std::memcpy(&value, bytes.data() + i * size, size);
+      if (value < before || (i == 0 && value))
+        return false;
+      before = value;
+    }
+    return count > 2 && before;
+  }
   void set(uint64_t index, uint64_t bits) { std::memcpy(bytes.data() + index * size, &bits, size); }
   /// Some of them become \p values, each about as often as the others.
   void sprinkle(llvm::ArrayRef<uint64_t> values, Random &random) {
@@ -149,12 +160,7 @@ std::vector<uint64_t> integerDictionary(ElementType type, const ProgramConstants
 std::vector<uint64_t> specials(ElementType type) {
   const llvm::fltSemantics &semantics = semanticsOf(type);
   const double large = std::sqrt(llvm::APFloat::getLargest(semantics).convertToDouble()) / 4;
-  std::vector<uint64_t> values = {floatBits(large, semantics), floatBits(-large, semantics)};
-  for (const llvm::APFloat &number :
-       {llvm::APFloat::getInf(semantics), llvm::APFloat::getQNaN(semantics),
-        llvm::APFloat::getInf(semantics, /*Negative=*/true)})
-    values.push_back(number.bitcastToAPInt().getZExtValue());
-  return values;
+  return {floatBits(large, semantics), floatBits(-large, semantics)};
 }
 
 /// Bits of the largest and of the lowest value.
@@ -274,6 +280,10 @@ llvm::Expected<VariedUploads> kbopt::varyAtBoundaries(const Plan &plan, llvm::St
     }
     Random random(seed * 0x9e3779b97f4a7c15u + own);
     Elements elements({out.data() + upload->data, upload->to.bytes()}, type);
+    if (!isFloatingPoint(type) && elements.areOffsets()) {
+      ++result.uploadsKept;
+      continue;
+    }
     const bool isNamed = !only || *only == own;
     ++(change(elements, type, isNamed, distribution, constants, random) ? result.uploadsVaried
                                                                         : result.uploadsKept);

@@ -82,9 +82,9 @@ TEST(BoundaryInputs, SprinkledIntegersReachTheEndsAndTheConstants) {
 
 TEST(BoundaryInputs, AFewSpecialsOfOneUploadMeetZerosOfTheOthers) {
   const Varied varied = vary(InputDistribution::FewSpecial, 0);
-  EXPECT_EQ(llvm::count_if(varied.first, [](float v) { return std::isnan(v); }), 2);
-  EXPECT_EQ(llvm::count_if(varied.first, [](float v) { return std::isinf(v); }), 4);
-  EXPECT_EQ(llvm::count(varied.first, 3.0f), static_cast<int64_t>(count) - 10);
+  EXPECT_EQ(llvm::count_if(varied.first, [](float v) { return std::isnan(v); }), 0);
+  EXPECT_EQ(llvm::count_if(varied.first, [](float v) { return std::isinf(v); }), 0);
+  EXPECT_EQ(llvm::count(varied.first, 3.0f), static_cast<int64_t>(count) - 4);
   EXPECT_GT(llvm::count(varied.second, 0.0f), static_cast<int64_t>(count) / 2);
 }
 
