@@ -166,10 +166,8 @@ std::vector<uint64_t> specials(ElementType type) {
 /// Bits of the largest and of the lowest value.
 std::pair<uint64_t, uint64_t> endsOf(ElementType type) {
   if (isFloatingPoint(type)) {
-    auto infinity = [&](bool isNegative) {
-      return llvm::APFloat::getInf(semanticsOf(type), isNegative).bitcastToAPInt().getZExtValue();
-    };
-    return {infinity(false), infinity(true)};
+    const std::vector<uint64_t> large = specials(type);
+    return {large.front(), large.back()};
   }
   const unsigned width = 8 * elementBytes(type);
   const bool isSigned = type == ElementType::I8 || type == ElementType::I16 ||
