@@ -8,6 +8,7 @@
 //   g++ -std=c++20 -O2 -mfma -frounding-math -ffp-contract=off spread.cpp && ./a.out
 //
 //===----------------------------------------------------------------------===//
+#include "Random.h"
 #include <algorithm>
 #include <cfenv>
 #include <cmath>
@@ -23,21 +24,6 @@ using Values = std::vector<float>;
 namespace {
 
 // Inputs: lib/Support/Random.cpp and lib/Plan/VariedInputs.cpp.
-
-struct Random {
-  uint64_t state;
-  uint64_t next() {
-    uint64_t z = (state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
-  double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
-  double normal() {
-    double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
-    return radius * std::cos(2.0 * std::numbers::pi * uniform());
-  }
-};
 
 enum Distribution { Normal, ScaledShifted, OutlierRows, AllEqual };
 const char *const names[] = {"normal", "scaled-shifted", "outlier-rows", "all-equal"};

@@ -1,5 +1,6 @@
 //===- CaseData.cpp -------------------------------------------------------===//
 #include "CaseData.h"
+#include "CaseKeys.h"
 #include "kb-opt/Plan/HostValues.h"
 #include "kb-opt/Plan/RecordedPlan.h"
 #include "kb-opt/Support/Error.h"
@@ -11,12 +12,6 @@
 #include <set>
 
 using namespace kbopt;
-
-static std::string joinPath(llvm::StringRef folder, llvm::StringRef name) {
-  llvm::SmallString<128> path(folder);
-  llvm::sys::path::append(path, name);
-  return path.str().str();
-}
 
 RecordSizes kbopt::recordSizes(const kbrt::Plan &plan, const KernelRecords &kernelRecords) {
   RecordSizes sizes(plan.buffers.size());

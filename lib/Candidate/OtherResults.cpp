@@ -1,5 +1,6 @@
 //===- OtherResults.cpp -----------------------------------------------------===//
 #include "OtherResults.h"
+#include "CaseKeys.h"
 #include "kb-opt/Plan/RecordedPlan.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/Random.h"
@@ -10,12 +11,6 @@
 
 using namespace kbopt;
 using namespace kbrt;
-
-static std::string joinPath(llvm::StringRef folder, llvm::StringRef name) {
-  llvm::SmallString<128> path(folder);
-  llvm::sys::path::append(path, name);
-  return path.str().str();
-}
 
 /// Another order by Fisher and Yates, and other sizes.
 template <typename T>

@@ -12,6 +12,9 @@
 #include <cstring>
 
 using namespace kbopt;
+
+/// Of programs, by the file hierarchy standard.
+static constexpr const char *ownTemporary = "/tmp";
 namespace fs = llvm::sys::fs;
 
 namespace {
@@ -78,7 +81,7 @@ std::string withOtherNumbers(const std::string &content, uint64_t seed) {
 
 OwnFolders::OwnFolders(std::string base, std::string workingDirectory)
     : base(std::move(base)), workingDirectory(std::move(workingDirectory)) {
-  for (const char *name : {"/here", "/tmp"})
+  for (const char *name : {"/here", ownTemporary})
     (void)fs::create_directories(this->base + name);
   hasOwn = copyEntries();
 }
@@ -87,7 +90,7 @@ OwnFolders::~OwnFolders() { (void)fs::remove_directories(base, /*IgnoreErrors=*/
 
 /// False if the working directory stays as it is.
 bool OwnFolders::copyEntries() {
-  if (llvm::sys::path::relative_path(workingDirectory).empty() || workingDirectory == "/tmp")
+  if (llvm::sys::path::relative_path(workingDirectory).empty() || workingDirectory == ownTemporary)
     return false;
   uint64_t copied = 0;
   size_t entries = 0;
@@ -115,7 +118,7 @@ bool OwnFolders::copyEntries() {
 }
 
 void OwnFolders::addTo(Sandbox &sandbox) const {
-  sandbox.standins.push_back({base + "/tmp", "/tmp", /*isWritable=*/true});
+  sandbox.standins.push_back({base + ownTemporary, ownTemporary, /*isWritable=*/true});
   if (!hasOwn)
     return;
   sandbox.standins.push_back({base + "/here", workingDirectory, /*isWritable=*/true});
@@ -165,6 +168,6 @@ std::map<std::string, std::string> OwnFolders::written() const {
   std::map<std::string, std::string> files;
   if (hasOwn)
     collect(base + "/here", "", workingDirectory, files, 0);
-  collect(base + "/tmp", "/tmp/", "", files, 0);
+  collect(base + ownTemporary, std::string(ownTemporary) + "/", "", files, 0);
   return files;
 }

@@ -29,8 +29,8 @@ public:
   /// the same
   /// \p seed. Counts of a text, and all else that a program may rely on, stay.
   void varyNumbers(uint64_t seed) const;
-  /// The regular files that the program wrote or changed, by name from its working directory, or by
-  /// "/tmp/NAME".
+  /// The regular files that the program wrote or changed, by name from its working directory, or
+  /// from the root where they lie in the folder for temporary files.
   std::map<std::string, std::string> written() const;
 
 private:

@@ -9,7 +9,6 @@
 
 #include "kb-opt/Candidate/CandidateTools.h"
 #include "kb-opt/Candidate/CaseRecipes.h"
-#include "kb-opt/Candidate/HostBranches.h"
 #include "kb-opt/Candidate/KernelParameters.h"
 #include "kb-opt/Candidate/SortedArrays.h"
 #include "kb-opt/Plan/InputFacts.h"
@@ -20,12 +19,15 @@
 
 namespace kbopt {
 
+class HostWays;
+
 /// Thread-safe.
 class RecordedCases : public CaseSource {
 public:
   /// \p folder is private to this object. Runs nothing yet.
   RecordedCases(const CandidateTools &tools, Device &device, ProgramArtefacts original,
                 Workload workload, Signature signature, std::string folder);
+  ~RecordedCases() override;
 
   /// From here on original programs run on the GPU number \p index of this machine,
   /// as \p compiler compiles them; before anything has run. \p gpu says which one it is, and what
@@ -98,17 +100,9 @@ private:
   unsigned lessenings(const CaseRecipe &recipe) const;
   /// The program's host side as an executable, compiled at most once per text and sizes.
   llvm::Expected<std::string> executable(const ProgramArtefacts &program, const CaseRecipe &recipe);
-  /// The host side of \p program, with the notes of its branches.
-  llvm::Expected<const NotedHost &> notedHost(const ProgramArtefacts &program);
   /// Whether the way of the host of \p program may depend on what its text does not give:
   /// arguments, files, clocks, the device.
   llvm::Expected<bool> asksOutside(const ProgramArtefacts &program);
-  /// Branches that runs of a host took.
-  struct TakenBranches {
-    std::set<unsigned> run, called; ///< in those that count, and in those of which the calls do
-  };
-  void noteTaken(const ProgramArtefacts &program, const Recording &recording,
-                 std::set<unsigned> TakenBranches::*in);
   /// What the recorder needs of the device side of \p program: a CPU image or a cubin.
   llvm::Expected<std::string> imageFor(const ProgramArtefacts &program);
   /// Of \p program, which \p executable and \p image come from.
@@ -192,7 +186,8 @@ private:
   Signature signature;
   std::string root;
   const CaseRecipes recipes;
-  const ProgramConstants constants;                       ///< of the original
+  const ProgramConstants constants; ///< of the original
+  const std::unique_ptr<HostWays> ways;
   mutable std::mutex mutex;                               ///< of what follows
   std::map<std::string, std::vector<CaseRecipe>> further; ///< by what CaseRecipes::around was asked
   std::optional<std::vector<UploadWords>>
@@ -206,8 +201,6 @@ private:
   std::set<std::pair<Digest, std::string>> otherReaders;
   std::atomic<unsigned> runsAgain = 0; ///< folders of `runAgain`
   OnceMap<std::string, std::string> done;
-  OnceMap<Digest, NotedHost> noted;      ///< by text
-  std::map<Digest, TakenBranches> taken; ///< by text; under `mutex`
   OnceMap<unsigned, bool> hasSpace;
   OnceMap<unsigned, OtherResults> otherwise;
   OnceMap<unsigned, std::vector<InputFacts>> facts;

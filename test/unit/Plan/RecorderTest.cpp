@@ -101,7 +101,7 @@ TEST_F(Recorder, LeavesOutWhatIsTheProgramsOwnInASandbox) {
   ASSERT_TRUE(recording.inputs.has_value());
   EXPECT_EQ(llvm::count(*recording.inputs, here + "/file.txt"), 1);
   EXPECT_EQ(llvm::count(*recording.inputs, "/absent.txt"), 1);
-  EXPECT_EQ(llvm::count(*recording.inputs, "/tmp/own.txt"), 0);
+  EXPECT_EQ(llvm::count(*recording.inputs, P_tmpdir "/own.txt"), 0);
 }
 
 TEST_F(Recorder, DoesNotKnowWhatOtherProcessesLookAt) {
