@@ -9,6 +9,7 @@
         --seconds=S         for the search of each program (default 120)
         --deadline=S        after so many seconds nothing is begun and what runs is stopped (default: none)
         --replay            also run the found pipeline alone and compare what it prints with what the search wrote
+    bench/corpus.py judge FOLDER OUT [options] [-- …]   each judged against itself, which must be correct; --seconds is for each
     bench/corpus.py report OUT                          table and geometric means; failures count as 1.0
 
 Programs without a repository are this one's own. Nothing of the others is kept: OUT has kb-opt's words, the evidence in OUT/evidence.jsonl and
@@ -124,6 +125,28 @@ def run_one(program, folder, out, options, extra):
     return result
 
 
+def judge_one(program, folder, out, options, extra):
+    root = root_of(folder, program)
+    name = program["name"].replace("/", "-")
+    command = command_of(program, root, out, options, extra, program.get("arguments", []), name)
+    command[1:1] = ["--judge=" + os.path.join(root, program["file"]), f"--budget-seconds={options['seconds']}", "--time-passes"]
+    start = time.time()
+    status, text = words_of(command, options["end"])
+    with open(os.path.join(out, name + ".log"), "w") as log:
+        log.write(text)
+    verdict = last(r"^((?:correct|incorrect|inconclusive|kb-opt: error).*)", text) or text.strip().rpartition("\n")[2]
+    print(f"{program['name']}: {verdict}, status {status}, {time.time() - start:.1f} s", flush=True)
+    return status == 0
+
+
+def judge(folder, out, options, extra):
+    folder, out = prepare(folder, out, options)
+    with concurrent.futures.ThreadPoolExecutor(options["jobs"]) as pool:
+        good = list(pool.map(lambda p: judge_one(p, folder, out, options, extra), programs_of(options)))
+    print(f"correct against themselves: {sum(good)} of {len(good)}")
+    return 0 if all(good) else 1
+
+
 def keep(out, results):
     """Whatever ends the run, what was done is there."""
     with open(os.path.join(out, "results.json.part"), "w") as file:
@@ -138,14 +161,21 @@ def keep(out, results):
         file.writelines(line + "\n" for line in sorted(lines))
 
 
-def run(folder, out, options, extra):
+def prepare(folder, out, options):
     os.makedirs(out, exist_ok=True)
     options["end"] = time.time() + options["deadline"] if options["deadline"] else None
-    folder, out = os.path.abspath(folder), os.path.abspath(out)
-    programs = [p for p in MANIFEST["programs"] if re.search(options["only"], p["name"])]
+    return os.path.abspath(folder), os.path.abspath(out)
+
+
+def programs_of(options):
+    return [p for p in MANIFEST["programs"] if re.search(options["only"], p["name"])]
+
+
+def run(folder, out, options, extra):
+    folder, out = prepare(folder, out, options)
     results = []
     with concurrent.futures.ThreadPoolExecutor(options["jobs"]) as pool:
-        waiting = [pool.submit(run_one, p, folder, out, options, extra) for p in programs]
+        waiting = [pool.submit(run_one, p, folder, out, options, extra) for p in programs_of(options)]
         for done in concurrent.futures.as_completed(waiting):
             results.append(done.result())
             keep(out, results)
@@ -202,10 +232,12 @@ def main(argv):
         return fetch(names[1])
     if names[:1] == ["run"] and len(names) == 3:
         return run(names[1], names[2], options, extra)
+    if names[:1] == ["judge"] and len(names) == 3:
+        return judge(names[1], names[2], options, extra)
     if names[:1] == ["report"] and len(names) == 2:
         return report(names[1])
     sys.exit(__doc__)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

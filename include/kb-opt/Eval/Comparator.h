@@ -56,6 +56,9 @@ struct Tolerance {
   /// The workload asks for `oracle: float64`: elements are held to the reference in float64, where
   /// there is one, instead of the original's results.
   bool isHeldToFloat64 = false;
+  /// Integers that other roundings of the original change (OutputView::moved) are not compared, up
+  /// to a quarter of an output: the inputs are made, and rounding decides which value is meant.
+  bool sparesMovedIntegers = false;
 
   /// κ of EVALUATION.md: 2, and 4 for a declared reassociation.
   double kappa() const { return promise == Promise::Reassociates ? 4 : 2; }
@@ -69,7 +72,8 @@ struct Tolerance {
 /// (then |b−r| is 0). `moved` holds for each element how far rounding alone moves it,
 /// as a value of the output's type: from further runs of the *original* on the same
 /// inputs under other rounding directions. It stands in for |b−r|
-/// (docs/Verification.md). All arrays have the same size in bytes; `moved` may be empty.
+/// (docs/Verification.md); an element of an exact type that moves has all of its bits set there.
+/// All arrays have the same size in bytes; `moved` may be empty.
 struct OutputView {
   std::string name;
   kbrt::ElementType type = kbrt::ElementType::Unknown;
@@ -80,9 +84,9 @@ struct OutputView {
   llvm::ArrayRef<kbrt::OracleElement> float64 = {};
 };
 
-/// Takes |other − origin| into \p moved (empty at first) where that is more. Exact types
-/// and arrays of another size than \p origin leave it as it is; differences beyond the type
-/// become its largest value. An element that is finite in one of them only, or NaN, or another
+/// Takes |other − origin| into \p moved (empty at first) where that is more, of exact types whether
+/// they differ. Arrays of another size than \p origin leave it as it is; differences beyond the
+/// type become its largest value. An element that is finite in one of them only, or NaN, or another
 /// infinity, has moved by infinity: it is compared no more.
 void widenMoves(kbrt::ElementType type, llvm::ArrayRef<uint8_t> origin,
                 llvm::ArrayRef<uint8_t> other, std::vector<uint8_t> &moved);
@@ -102,6 +106,8 @@ struct Comparison {
   /// that one of them takes, and the terms of the longest sum behind one.
   uint64_t byForwardBound = 0;
   double worstOfForwardBound = 0, longestSum = 0;
+  /// Integers that differ and were not compared (Tolerance::sparesMovedIntegers).
+  uint64_t spared = 0;
 };
 
 /// Compares 100 % of the elements. Size mismatch, a bit pattern that differs

@@ -2,6 +2,7 @@
 #include "../JudgeImpl.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/Parallel.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
@@ -105,16 +106,18 @@ static bool mayBeLeftOut(const TestCase &test) { return test.asksMore && !test.f
 
 /// Makes the plans and the checked runs of `breakAssumptions` beside each other, where there are
 /// threads; what asks more until \p mayAsk says no. What goes wrong is said where they are asked
-/// for.
-static void checkAhead(GateContext &context, ArrayRef<TestCase> tests,
-                       function_ref<bool()> mayAsk) {
+/// for. The result tells of each of \p tests whether it was begun.
+static std::vector<char> checkAhead(GateContext &context, ArrayRef<TestCase> tests,
+                                    function_ref<bool()> mayAsk) {
   Judge::Impl &judge = context.judge;
+  std::vector<char> isBegun(tests.size());
   if (judge.options.threads <= 1)
-    return;
+    return isBegun;
   parallelFor(judge.options.threads, tests.size(), [&](size_t i) {
     const TestCase &test = tests[i];
     if (!isAsked(context, test) || (mayBeLeftOut(test) && !mayAsk()))
       return;
+    isBegun[i] = true;
     Expected<bool> allowed = consents(judge, test);
     if (!allowed || !*allowed)
       return consumeError(allowed.takeError());
@@ -126,6 +129,7 @@ static void checkAhead(GateContext &context, ArrayRef<TestCase> tests,
         !checked)
       consumeError(checked.takeError());
   });
+  return isBegun;
 }
 
 /// The cases that break what the candidate's passes assume; in the final check also
@@ -143,14 +147,15 @@ static Expected<GateRecord> breakAssumptions(GateContext &context) {
   const double start = judge.clock.monotonicSeconds();
   const double most = std::min(mostAskedSeconds, askedShare * judge.timeLeft());
   auto mayAsk = [&] { return judge.clock.monotonicSeconds() - start <= most; };
-  checkAhead(context, tests, mayAsk);
-  for (const TestCase &test : tests) {
-    if (mayBeLeftOut(test) && !mayAsk()) {
-      record.details.push_back("not held to " + test.name + ": the cases before it took long");
-      continue;
-    }
+  const std::vector<char> isBegun = checkAhead(context, tests, mayAsk);
+  std::vector<std::string> leftOut;
+  for (auto [test, isAhead] : llvm::zip_equal(tests, isBegun)) {
     if (!isAsked(context, test))
       continue;
+    if (mayBeLeftOut(test) && !isAhead && !mayAsk()) {
+      leftOut.push_back(test.name);
+      continue;
+    }
     Expected<bool> allowed = consents(judge, test);
     if (!allowed)
       return allowed.takeError();
@@ -193,6 +198,10 @@ static Expected<GateRecord> breakAssumptions(GateContext &context) {
     if (test.asksMore)
       record.details.push_back("held to " + test.name + " as well");
   }
+  if (!leftOut.empty())
+    record.details.push_back(formatv("not held to {0} cases, because those before them took long: "
+                                     "{1}",
+                                     leftOut.size(), llvm::join(leftOut, ", ")));
   return record;
 }
 

@@ -45,6 +45,40 @@ TEST(Comparator, BitwiseNamesTheFirstDifferingElement) {
   EXPECT_EQ(result.reason, "out[1] is 2.00000024, expected 2; 2 of 3 elements differ");
 }
 
+TEST(Comparator, SparesTheIntegersThatRoundingDecides) {
+  const std::vector<int32_t> original = {1, 2, 3, 4, 5, 6, 7, 8},
+                             upwards = {1, 9, 3, 4, 5, 6, 7, 8};
+  OutputView view{"out", ElementType::I32, bytesOf(original), bytesOf(original), {}};
+  std::vector<uint8_t> moved;
+  widenMoves(view.type, view.oracle, bytesOf(upwards), moved);
+  view.moved = moved;
+  Tolerance made;
+  made.sparesMovedIntegers = true;
+  std::vector<int32_t> candidate = original;
+  candidate[1] = -1;
+  Comparison result = compareOutput(view, bytesOf(candidate), made);
+  EXPECT_TRUE(result.accepted);
+  EXPECT_EQ(result.spared, 1u);
+  EXPECT_FALSE(compareOutput(view, bytesOf(candidate), {}).accepted);
+  candidate[2] = -1;
+  result = compareOutput(view, bytesOf(candidate), made);
+  EXPECT_EQ(result.reason, "out[2] is -1, expected 3");
+  EXPECT_FALSE(acceptsOutput(view, bytesOf(candidate), made));
+}
+
+TEST(Comparator, SparesNoIntegersWhereMostOfThemMove) {
+  const std::vector<int32_t> original = {1, 2, 3, 4}, upwards = {9, 9, 9, 4};
+  OutputView view{"out", ElementType::I32, bytesOf(original), bytesOf(original), {}};
+  std::vector<uint8_t> moved;
+  widenMoves(view.type, view.oracle, bytesOf(upwards), moved);
+  view.moved = moved;
+  Tolerance made;
+  made.sparesMovedIntegers = true;
+  const std::vector<int32_t> one = {0, 2, 3, 4}, two = {0, 0, 3, 4};
+  EXPECT_TRUE(compareOutput(view, bytesOf(one), made).accepted);
+  EXPECT_FALSE(compareOutput(view, bytesOf(two), made).accepted);
+}
+
 TEST(Comparator, LargeOutputsAreComparedPieceByPiece) {
   FloatCase test{std::vector<float>(size_t(1) << 21, 1), {}};
   std::vector<float> other = test.oracle;
