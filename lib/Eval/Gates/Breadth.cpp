@@ -37,6 +37,9 @@ static Expected<bool> allows(Judge::Impl &judge, const TestCase &test, const Ref
 /// Of the original on a case that asks more, and of all such cases of a candidate: its owner asked
 /// for none of them.
 static constexpr double mostRunSeconds = 0.5, mostAskedSeconds = 10;
+/// Of the original, as its recorded run lets expect, at sizes many times the recorded ones: a
+/// checked run takes about ten times as long, and both programs have one.
+static constexpr double mostLargeRunSeconds = 0.15;
 /// Of the time left, where there is a limit.
 static constexpr double askedShare = 0.2;
 
@@ -48,7 +51,8 @@ static Expected<bool> consents(Judge::Impl &judge, const TestCase &test) {
       Expected<const Reference *> recorded = judge.reference(judge.recordedCase(), Spread::None);
       if (!recorded)
         return recorded.takeError();
-      if ((*recorded)->run->wallSeconds * static_cast<double>(test.timesRecorded) > mostRunSeconds)
+      if ((*recorded)->run->wallSeconds * static_cast<double>(test.timesRecorded) >
+          mostLargeRunSeconds)
         return false;
     }
     Expected<std::string> folder = judge.plan(judge.baselineProgram, test);

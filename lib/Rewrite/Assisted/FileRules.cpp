@@ -316,13 +316,18 @@ bool Walker::VisitOverloadExpr(clang::OverloadExpr *overloads) {
 
 bool Walker::isGiven(clang::SourceLocation place) const {
   const clang::SourceManager &sources = program.sources();
-  clang::FileID file = sources.getFileID(sources.getSpellingLoc(place));
-  clang::SourceLocation line = sources.getIncludeLoc(file);
+  // With a precompiled header the main file has a place of inclusion as well.
+  auto isOwnText = [&](clang::SourceLocation location) {
+    return sources.getFileID(location) == sources.getMainFileID();
+  };
+  clang::SourceLocation line = sources.getSpellingLoc(place);
+  if (isOwnText(line))
+    return false;
+  do
+    line = sources.getIncludeLoc(sources.getFileID(line));
+  while (line.isValid() && !isOwnText(line));
   if (line.isInvalid())
-    return false; // the candidate's own text
-  for (clang::SourceLocation outer = line; outer.isValid();
-       outer = sources.getIncludeLoc(sources.getFileID(outer)))
-    line = outer;
+    return false;
   // The place of its directive in the candidate's text.
   const StringRef text = program.text();
   const size_t at = sources.getFileOffset(line);

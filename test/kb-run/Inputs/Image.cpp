@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "kbrt/DeviceAbi.h"
+#include <iterator>
 
 using namespace kbrt;
 
@@ -72,22 +73,18 @@ constexpr KernelInfo kernels[] = {
 constexpr SiteInfo sites[] = {
     {AccessKind::Trap, MemorySpace::Generic, 0, 0, 0, 0, 12, 3, "k.cu", "", "trap"}};
 
+constexpr ImageInfo image() {
+  ImageInfo info = {};
+  info.abiVersion = imageAbiVersion;
+  info.mode = ImageMode::Plain;
+  info.kernels = kernels;
+  info.kernelCount = std::size(kernels);
+  info.sites = sites;
+  info.siteCount = std::size(sites);
+  info.mainFile = "k.cu";
+  return info;
+}
+
 } // namespace
 
-extern "C" const ImageInfo kbrt_image = {imageAbiVersion,
-                                         ImageMode::Plain,
-                                         kernels,
-                                         nullptr,
-                                         sites,
-                                         nullptr,
-                                         nullptr,
-                                         nullptr,
-                                         nullptr,
-                                         7,
-                                         0,
-                                         1,
-                                         0,
-                                         0,
-                                         0,
-                                         0,
-                                         "k.cu"};
+extern "C" const ImageInfo kbrt_image = image();
