@@ -20,11 +20,13 @@ using llvm::StringRef;
 /// Raised when what an entry holds changes.
 static constexpr uint64_t formatVersion = 1;
 
-/// Everything that the file depends on, but for the toolkit's headers, whose version is.
-static Digest entryName(const CompileCommand &command) {
+/// Everything that the file depends on, but for the toolkit's headers, whose version is, and
+/// clang's own in \p resourceFolder.
+static Digest entryName(const CompileCommand &command, StringRef resourceFolder) {
   DigestBuilder builder;
   builder.add(formatVersion)
       .add(clang::getClangFullVersion())
+      .add(resourceFolder)
       .add(command.toolkit.root)
       .add(command.toolkit.version);
   // Where relative folders of the user's begin.
@@ -59,7 +61,9 @@ std::string kbopt::findParserPch(const CompileCommand &command,
       }))
     return "";
   const std::string folder = userCacheDirectory(), input = emptyProgram(folder);
-  const std::string entry = childOf(childOf(folder, "parsed-headers"), entryName(command));
+  const std::string entry =
+      childOf(childOf(folder, "parsed-headers"),
+              entryName(command, invocation.getHeaderSearchOpts().ResourceDir));
   const bool made = makeCacheEntry(entry, [&](StringRef draft) {
     return write(command, invocation, input, childOf(draft, "headers.pch"));
   });

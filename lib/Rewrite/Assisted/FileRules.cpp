@@ -316,9 +316,11 @@ bool Walker::VisitOverloadExpr(clang::OverloadExpr *overloads) {
 
 bool Walker::isGiven(clang::SourceLocation place) const {
   const clang::SourceManager &sources = program.sources();
-  // With a precompiled header the main file has a place of inclusion as well.
+  // What stands at the beginning of the candidate's text is a file of its own with the same name,
+  // if it was precompiled (clang's preamble).
+  const StringRef main = sources.getFilename(sources.getLocForStartOfFile(sources.getMainFileID()));
   auto isOwnText = [&](clang::SourceLocation location) {
-    return sources.getFileID(location) == sources.getMainFileID();
+    return sources.getFilename(location) == main;
   };
   clang::SourceLocation line = sources.getSpellingLoc(place);
   if (isOwnText(line))
