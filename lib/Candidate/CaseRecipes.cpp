@@ -251,20 +251,23 @@ void CaseRecipes::addCalls() {
 }
 
 /// Others in the place of the number \p text: for a whole one a prime below three quarters of it,
-/// one more, and three, which is less than a vector has; for another one three quarters of it.
-/// Empty if it is no number.
-static std::vector<std::string> otherNumbers(llvm::StringRef text) {
-  constexpr int64_t few = 3;
+/// one more, and three, which is less than a vector has; for zero one, and if it is wide one beyond
+/// 32 bits; for another one three quarters of it. Empty if it is no number.
+static std::vector<std::string> otherNumbers(llvm::StringRef text, bool isWide) {
+  constexpr int64_t few = 3, beyond32Bits = (int64_t(1) << 32) + 15;
   if (int64_t number; !text.getAsInteger(10, number)) {
-    if (number <= 0)
+    if (number < 0)
       return {};
+    if (number == 0)
+      return isWide ? std::vector<std::string>{"1", std::to_string(beyond32Bits)}
+                    : std::vector<std::string>{"1"};
     std::vector<std::string> all = {std::to_string(primeBelow(number * 3 / 4)),
                                     std::to_string(number + 1)};
     if (number > few + 1)
       all.push_back(std::to_string(few));
     return all;
   }
-  if (double number; !text.getAsDouble(number))
+  if (double number; !text.getAsDouble(number) && number != 0)
     return {llvm::formatv("{0:f6}", 0.75 * number)};
   return {};
 }
@@ -272,37 +275,54 @@ static std::vector<std::string> otherNumbers(llvm::StringRef text) {
 void CaseRecipes::addSources() {
   if (workload.kind != WorkloadKind::Program)
     return;
+  std::vector<DefaultArgument> given = workload.defaultArguments;
+  if (!workload.arguments.empty()) {
+    given.clear();
+    for (const std::string &argument : workload.arguments)
+      given.push_back({argument});
+  }
+  std::vector<std::string> recorded;
+  for (const DefaultArgument &argument : given)
+    recorded.push_back(argument.text);
   auto add = [&](CaseRecipe recipe) {
     recipe.test.asksMore = recipe.test.hasOtherSources = true;
     recipes.push_back(std::move(recipe));
   };
-  auto addArguments = [&](const std::vector<std::string> &arguments) {
+  auto addArguments = [&](const std::vector<std::string> &arguments, uint64_t timesRecorded = 1) {
     CaseRecipe recipe = derived("arguments " + llvm::join(arguments, " "));
     recipe.arguments = arguments;
-    if (arguments != workload.arguments && !find(recipe.test.name))
+    recipe.test.timesRecorded = timesRecorded;
+    if (arguments != recorded && !find(recipe.test.name))
       add(std::move(recipe));
   };
-  constexpr unsigned mostNumbers = 3;
-  std::vector<std::string> all = workload.arguments;
-  for (std::string &argument : all)
-    if (std::vector<std::string> others = otherNumbers(argument); !others.empty())
-      argument = others.front();
+  constexpr unsigned mostNumbers = 4;
+  constexpr int64_t manyTimes = 16;
+  std::vector<std::string> all = recorded;
+  for (auto [other, argument] : llvm::zip_equal(all, given))
+    if (std::vector<std::string> others = otherNumbers(argument.text, argument.isWide);
+        !others.empty())
+      other = others.front();
   addArguments(all);
   unsigned count = 0;
-  for (const auto &[index, argument] : llvm::enumerate(workload.arguments)) {
-    const std::vector<std::string> others = otherNumbers(argument);
+  for (const auto &[index, argument] : llvm::enumerate(given)) {
+    const std::vector<std::string> others = otherNumbers(argument.text, argument.isWide);
     if (others.empty() || ++count > mostNumbers)
       continue;
-    for (const std::string &other : others) {
-      std::vector<std::string> one = workload.arguments;
-      one[index] = other;
-      addArguments(one);
-    }
+    auto with = [&, place = index](std::string text) {
+      std::vector<std::string> one = recorded;
+      one[place] = std::move(text);
+      return one;
+    };
+    for (const std::string &other : others)
+      addArguments(with(other));
+    int64_t number;
+    if (llvm::StringRef(argument.text).getAsInteger(10, number) || number <= 0)
+      continue;
+    addArguments(with(std::to_string(manyTimes * number + 1)), manyTimes);
     // A launch of its grid is all that is known of it there.
-    if (int64_t number; !llvm::StringRef(argument).getAsInteger(10, number)) {
+    for (int64_t times : {leastGrowth, leastGrowth * leastGrowth * leastGrowth}) {
       CaseRecipe recipe = derived("");
-      recipe.arguments = workload.arguments;
-      (*recipe.arguments)[index] = std::to_string(leastGrowth * number);
+      recipe.arguments = with(std::to_string(times * number));
       recipe.test.name = "arguments " + llvm::join(*recipe.arguments, " ") + ", launches alone";
       recipe.isDry = true;
       recipes.push_back(std::move(recipe));

@@ -2,6 +2,7 @@
 #include "Session.h"
 #include "Modes.h"
 #include "Version.h"
+#include "kb-opt/Candidate/DefaultArguments.h"
 #include "kb-opt/Candidate/HostText.h"
 #include "kb-opt/Candidate/KernelParameters.h"
 #include "kb-opt/Eval/CpuDevice.h"
@@ -43,6 +44,8 @@ static llvm::Error parseOriginal(Session &session) {
   if (!workload)
     return workload.takeError();
   session.workload = std::move(*workload);
+  if (session.workload.kind == WorkloadKind::Program && session.workload.arguments.empty())
+    session.workload.defaultArguments = defaultArguments(**parsed);
   session.original.slice = [slice = deviceSlice(**parsed)] { return slice; };
   session.originalHost = digestOf(hostText(**parsed));
   session.kernelTypes = kernelTypes(**parsed);

@@ -92,6 +92,13 @@ struct DeclaredTolerance {
   double relative = 0, absolute = 0;
 };
 
+/// A number that a program takes where it is not given the argument, and whether more than 32 bits
+/// of it are read.
+struct DefaultArgument {
+  std::string text;
+  bool isWide = false;
+};
+
 struct Workload {
   WorkloadKind kind = WorkloadKind::Program;
   std::string file;  ///< where it was written
@@ -99,6 +106,8 @@ struct Workload {
 
   // Program.
   std::vector<std::string> arguments;
+  /// Where there are none: those with which the program does the same, as its source says.
+  std::vector<DefaultArgument> defaultArguments;
   std::string standardInput;
   std::vector<std::string> environment; ///< NAME=value
   std::string workingDirectory;         ///< empty: the source's folder
