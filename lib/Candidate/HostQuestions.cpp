@@ -112,7 +112,7 @@ llvm::Expected<std::string> RecordedCases::recordCalls(const ProgramArtefacts &p
                 if (!calls)
                   return calls.takeError();
                 // Nothing runs, and a host that touches what it hands over has no business here.
-                constexpr double mostSeconds = 3;
+                constexpr double mostSeconds = 1.5;
                 constexpr uint64_t deviceBytes = uint64_t(56) << 30, hostBytes = uint64_t(120)
                                                                                  << 30;
                 calls->isDry = true;

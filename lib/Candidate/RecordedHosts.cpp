@@ -201,14 +201,17 @@ RecordedCases::wholeProgram(const ProgramArtefacts &program, llvm::StringRef oth
         otherImage.empty() ? imageFor(program) : llvm::Expected<std::string>(otherImage.str());
     if (!image)
       return image.takeError();
-    std::string folder =
-        joinPath(root, "whole" + std::to_string(wholeRuns++)); // several may run at once
+    const unsigned number = wholeRuns++; // several may run at once
+    std::string folder = joinPath(root, "whole" + std::to_string(number));
     if (llvm::Error error = tools.files.createDirectories(folder))
       return std::move(error);
     auto whole = request(program, recipe, *host, *image, folder);
     if (!whole)
       return whole.takeError();
     whole->rounding = toString(rounding).str();
+    // Runs that follow one another differ in it.
+    constexpr unsigned paces = 5;
+    whole->clockPace = 1 + number % paces;
     auto ended = executeProgram(tools.runner, *whole);
     if (!ended)
       return ended.takeError();

@@ -210,6 +210,7 @@ Expected<const PlanFacts &> Judge::Impl::facts(JudgedProgram &program, const Tes
     PlanFacts result;
     result.outputBytes = kbrt::observableBytes(*read);
     result.launches = launchDigest(*read);
+    result.steps = read->steps.size();
     for (const kbrt::Buffer &buffer : read->buffers)
       result.bufferBytes += buffer.bytes;
     result.work += result.bufferBytes;

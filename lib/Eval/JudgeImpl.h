@@ -33,7 +33,8 @@ struct PlanFacts {
   /// Threads launched and bytes allocated: of two cases of a program, the one with more
   /// takes longer.
   double work = 0;
-  Digest launches;                 ///< launchDigest
+  Digest launches; ///< launchDigest
+  size_t steps = 0;
   std::vector<uint64_t> readBytes; ///< by read step
 };
 
@@ -429,6 +430,10 @@ struct GateContext {
   /// An upload of the candidate's host is the original's but for roundings: the case of other
   /// results must tell that it was computed alike (G7).
   bool hasRoundedUpload = false, isHeldToOtherResults = false;
+  /// The candidate's host uploads its inputs in another form: plans whose uploads are changed say
+  /// nothing of it, cases in which both hosts run do (G7).
+  bool hasRelaidInputs = false;
+  unsigned casesOfOwnHosts = 0; ///< that counted, beside the recorded one
   /// The candidate's host reads other results than the original's, or hands over numbers that it
   /// made from them and that the original's does not upload: the hosts of both programs run again
   /// on each case.

@@ -57,6 +57,7 @@ std::optional<GateRecord> keptGate(GateStore *store, GateId gate, GateContext &c
   context.hasOtherInputs |= kept->getBoolean("otherInputs").value_or(false);
   context.hasRoundedUpload |= kept->getBoolean("roundedUpload").value_or(false);
   context.runsHostsAgain |= kept->getBoolean("runsAgain").value_or(false);
+  context.hasRelaidInputs |= kept->getBoolean("relaidInputs").value_or(false);
   if (timing)
     context.timing = std::move(timing);
   record.details.push_back("answered by an earlier run");
@@ -74,7 +75,8 @@ void keepGate(GateStore *store, const GateRecord &record, const GateContext &con
                     {"ownTable", context.hasOwnTable},
                     {"otherInputs", context.hasOtherInputs},
                     {"roundedUpload", context.hasRoundedUpload},
-                    {"runsAgain", context.runsHostsAgain}};
+                    {"runsAgain", context.runsHostsAgain},
+                    {"relaidInputs", context.hasRelaidInputs}};
   if (context.timing)
     kept["timing"] = toJSON(*context.timing);
   keep(store, toString(record.gate), std::move(kept));

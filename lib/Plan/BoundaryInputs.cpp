@@ -163,6 +163,8 @@ std::vector<uint64_t> specials(ElementType type) {
   return {floatBits(large, semantics), floatBits(-large, semantics)};
 }
 
+uint64_t negativeZero(ElementType type) { return uint64_t{1} << (8 * elementBytes(type) - 1); }
+
 /// Bits of the largest and of the lowest value.
 std::pair<uint64_t, uint64_t> endsOf(ElementType type) {
   if (isFloatingPoint(type)) {
@@ -205,7 +207,7 @@ bool change(Elements elements, ElementType type, bool isNamed, InputDistribution
     if (!isNamed && !isFloat)
       return false;
     if (isNamed)
-      elements.setRuns(0, 0);
+      elements.setRuns(0, isFloat ? negativeZero(type) : 0);
     else
       elements.stretch(random);
     return true;

@@ -153,6 +153,8 @@ Expected<ProcessRequest> makeProcess(const RecordRequest &request, Mode mode,
     set("KBRECORD_DRY", "1");
   if (request.otherSources)
     set("KBRECORD_SOURCES", llvm::Twine(request.otherSources));
+  if (mode == Mode::Run)
+    set("KBRECORD_CLOCK_PACE", llvm::Twine(request.clockPace));
   if (!request.registers.empty()) {
     std::string text;
     for (const auto &[kernel, count] : request.registers)

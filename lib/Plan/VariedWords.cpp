@@ -312,6 +312,19 @@ std::optional<std::vector<KnownPiece>> kbopt::findPieces(llvm::ArrayRef<llvm::St
       if (size_t place = other.find(bytes); place != llvm::StringRef::npos)
         return {{{number, place, bytes.size()}}};
     }
+  // Those that follow one another, however short.
+  for (size_t first = 0; first < known.size(); ++first) {
+    std::vector<KnownPiece> pieces;
+    llvm::StringRef rest = bytes;
+    for (size_t next = first; next < known.size() && !rest.empty() && !known[next].empty() &&
+                              rest.starts_with(known[next]);
+         ++next) {
+      pieces.push_back({next, 0, known[next].size()});
+      rest = rest.drop_front(known[next].size());
+    }
+    if (rest.empty() && !pieces.empty())
+      return pieces;
+  }
   // Whole ones beside each other, the longest that fits at each place.
   constexpr uint64_t leastPiece = 64;
   std::vector<KnownPiece> pieces;
@@ -338,9 +351,9 @@ public:
               const Plan &plan)
       : uploads(uploads), bytes(bytes), plan(plan), taken(uploads.size()) {}
 
-  /// What \p upload, which carries \p data, takes: what an earlier one took that was made from the
-  /// same memory of the host, the same upload, the same place of a buffer as large, a place that
-  /// nobody has taken, or any.
+  /// What \p upload, which carries \p data, takes: what the original makes again, or what an
+  /// earlier one took, from the same memory of the host, the same upload, the same place of a
+  /// buffer as large, a place that nobody has taken, or any.
   std::vector<KnownPiece> take(size_t number, const UploadStep &upload, const Plan &its,
                                llvm::StringRef data) {
     std::vector<KnownPiece> found = find(number, upload, its, data);
@@ -380,6 +393,12 @@ std::vector<KnownPiece> TakenPieces::find(size_t number, const UploadStep &uploa
                                           llvm::StringRef data) const {
   if (upload.source && upload.source->upload < byUpload.size())
     if (const std::optional<KnownPiece> &earlier = byUpload[upload.source->upload]) {
+      // The original may make it again from that memory as well, and other values of it.
+      for (const auto &[i, known] : llvm::enumerate(uploads))
+        if (const KnownPiece again{i, 0, data.size()};
+            known->source && known->source->upload == earlier->number && bytes[i] == data &&
+            known->source->offset == upload.source->offset && !isTaken(again))
+          return {again};
       const int64_t offset = static_cast<int64_t>(earlier->offset) + upload.source->offset;
       const KnownPiece piece{earlier->number, static_cast<uint64_t>(offset), data.size()};
       if (offset >= 0 && bytes[piece.number].substr(piece.offset, piece.bytes) == data)

@@ -140,6 +140,7 @@ Session::Session() : backend(makeBackend()), allocations(sequence, *backend) {
   sequence.isDry = !recorderSetting("DRY").empty();
   sequence.fileBytesLimit = numberSetting("FILE_BYTES", ~uint64_t{0});
   kernelSeconds = static_cast<double>(numberSetting("KERNEL_SECONDS", 0));
+  clockPace = numberSetting("CLOCK_PACE", 1);
   launchLimit = numberSetting("LAUNCHES", 0);
   if (sequence.recording() && !sequence.keeper)
     stop(Ending::Unsupported,

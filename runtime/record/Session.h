@@ -71,8 +71,9 @@ public:
   /// no steps, only how the run ended.
   void finish(Ending ending, const std::string &message);
 
-  /// Simulated nanoseconds: the clock behind events, the same in every run.
+  /// Simulated nanoseconds: the clock behind events, the same in every run of its pace.
   uint64_t deviceNanoseconds = 0;
+  uint64_t clockPace = 1;
   /// Seconds that one kernel may take; 0 is no limit.
   double kernelSeconds = 0;
 

@@ -241,7 +241,7 @@ static Error recordEvent(Session &session, cuda::Event event, cuda::Stream strea
     return cuda::success;
   session.deviceNanoseconds += 1000;
   state->recorded = true;
-  state->nanoseconds = session.deviceNanoseconds;
+  state->nanoseconds = session.deviceNanoseconds * session.clockPace;
   session.sequence.add(EventStep{state->id, *id});
   return cuda::success;
 }

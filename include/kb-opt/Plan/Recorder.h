@@ -60,6 +60,9 @@ struct RecordRequest {
   /// Other numbers than usual: from the C library's random number generators, and in what the
   /// program reads of its working directory. 0: the usual ones.
   unsigned otherSources = 0;
+  /// How many times as fast as usual the clock behind events goes, of an executed program: what it
+  /// prints of that clock is told from the rest by it.
+  unsigned clockPace = 1;
   /// Of an oracle-fed run: only its calls count. Uploads have no bytes, results are zero, and
   /// memory is handed out and never touched, so that sizes may be those of a whole device.
   bool isDry = false;

@@ -66,6 +66,15 @@ static Expected<bool> consents(Judge::Impl &judge, const TestCase &test) {
     Expected<bool> varies = judge.inputsVary(test);
     if (!varies || !*varies)
       return varies;
+    // Orders of so many steps take too long to look at.
+    constexpr size_t mostSteps = 4000;
+    if (test.hasOtherSources) {
+      Expected<const PlanFacts &> there = judge.facts(judge.baselineProgram, test);
+      if (!there)
+        return there.takeError();
+      if (there->steps > mostSteps)
+        return false;
+    }
     Expected<const Reference *> reference = judge.reference(test, Spread::None);
     if (!reference)
       return reference.takeError();
@@ -154,7 +163,7 @@ static Expected<GateRecord> breakAssumptions(GateContext &context) {
   const std::vector<char> isBegun = checkAhead(context, tests, mayAsk);
   std::vector<std::string> leftOut;
   for (auto [test, isAhead] : llvm::zip_equal(tests, isBegun)) {
-    if (!isAsked(context, test))
+    if (!isAsked(context, test) || (context.hasRelaidInputs && test.variesRecorded))
       continue;
     if (mayBeLeftOut(test) && !isAhead && !mayAsk()) {
       leftOut.push_back(test.name);
@@ -281,6 +290,10 @@ Expected<GateRecord> runBreadth(GateContext &context) {
         GateId::G7, FailureClass::Constraints,
         "the candidate's host uploads a table that the original does not, and no other input tells "
         "that it holds no results");
+  if (context.hasRelaidInputs && !context.casesOfOwnHosts && context.effort != JudgeEffort::Search)
+    return GateRecord::undecided(
+        GateId::G7, "the candidate's host uploads its inputs in another form than the original's, "
+                    "and no case in which both hosts have other inputs tells whether they fit");
   // In a search this is left to the final check, as all cases that ask more are.
   if (context.runsHostsAgain && !context.casesRunAgain && context.effort != JudgeEffort::Search)
     return GateRecord::undecided(
@@ -303,6 +316,10 @@ Expected<GateRecord> runBreadth(GateContext &context) {
   }
   if (!context.omittedCases.empty())
     record->details.push_back(context.omittedCases);
+  if (context.hasRelaidInputs)
+    record->details.push_back(
+        "the candidate's host uploads its inputs in another form: it is held to cases in which "
+        "both hosts run, and to none that changes uploads alone");
   for (const std::string &fact : context.judge.cases.reliedOn())
     record->details.push_back("relied on: " + fact);
   record->details.insert(record->details.end(), broken->details.begin(), broken->details.end());

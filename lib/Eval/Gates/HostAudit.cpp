@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "../JudgeImpl.h"
 #include "HeldObjects.h"
+#include "RelaidInputs.h"
 #include "kb-opt/Plan/HostValues.h"
 #include "kb-opt/Plan/PlanTransform.h"
 #include "kb-opt/Support/Error.h"
@@ -344,6 +345,13 @@ Expected<std::optional<GateRecord>> auditHost(GateContext &context, const TestCa
   uint64_t madeBytes = 0, mayMake = plainArgumentBytes;
   for (const auto &[bytes, type] : before->computed)
     mayMake = std::min<uint64_t>(mayMake + bytes.size(), mostOtherBytes);
+  uint64_t ownBytes = 0; // that are no results for all that the host knows
+  std::vector<StringRef> results;
+  auto uploadsOther = [&] {
+    return GateRecord::fail(gate, FailureClass::Constraints,
+                            "the candidate's host uploads bytes that the original does not" +
+                                onCase);
+  };
   for (StringRef upload : after->uploads) {
     if (upload.find_first_not_of('\0') == StringRef::npos) {
       ++after->fills; // memory of the host that the device sees, before anybody wrote to it
@@ -356,12 +364,29 @@ Expected<std::optional<GateRecord>> auditHost(GateContext &context, const TestCa
       context.hasRoundedUpload = true;
       continue;
     }
-    if (followsRead(*after, upload) && (madeBytes += upload.size()) <= mayMake)
+    if (followsRead(*after, upload)) {
+      madeBytes += upload.size();
+      if (madeBytes > mayMake)
+        return uploadsOther();
       context.runsHostsAgain = true;
-    else
-      return GateRecord::fail(gate, FailureClass::Constraints,
-                              "the candidate's host uploads bytes that the original does not" +
-                                  onCase);
+      continue;
+    }
+    // Values to begin with are as good as arguments; where they are results, other inputs tell.
+    ownBytes += upload.size();
+    if (ownBytes <= plainArgumentBytes) {
+      context.hasOwnTable = true;
+      continue;
+    }
+    if (results.empty()) {
+      Expected<const Reference *> reference = context.judge.reference(test, Spread::None);
+      if (!reference)
+        return reference.takeError();
+      for (const SharedBytes &output : (*reference)->run->outputs)
+        results.push_back(output);
+    }
+    if (!isRelaid(upload, before->uploads, results))
+      return uploadsOther();
+    context.hasRelaidInputs = true;
   }
   std::vector<StringRef> handedOver = before->uploads;
   llvm::append_range(handedOver, before->passed);

@@ -334,6 +334,8 @@ Expected<GateRecord> compareOnCases(GateContext &context, ArrayRef<TestCase> tes
   context.runsHostsAgain |= judge.cases.readsOtherwise(*context.candidate.program);
   auto compareOn = [&](const TestCase &usual) -> Expected<std::optional<GateRecord>> {
     TestCase test = heldTo(context, usual);
+    if (context.hasRelaidInputs && test.variesRecorded)
+      return std::nullopt; // Breadth says so
     Expected<bool> varies = judge.inputsVary(test);
     if (!varies)
       return varies.takeError();
@@ -383,6 +385,7 @@ Expected<GateRecord> compareOnCases(GateContext &context, ArrayRef<TestCase> tes
     if (record->stops())
       return std::move(*record);
     notes.insert(record->details.begin(), record->details.end());
+    context.casesOfOwnHosts += !test.variesRecorded && !test.recorded && !test.elsewhere;
     if (test.runsAgainOn.empty())
       return std::nullopt;
     Expected<std::optional<GateRecord>> printed = compareHostsAgain(context, test, gate);

@@ -1,0 +1,22 @@
+//===- RelaidInputs.h - Inputs that a host hands over otherwise -*- C++ -*-===//
+//
+// Owns telling an upload that holds a program's inputs in another form (fields apart, rows padded,
+// edges turned round) from one that holds what the device should compute.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_LIB_EVAL_GATES_RELAIDINPUTS_H
+#define KBOPT_LIB_EVAL_GATES_RELAIDINPUTS_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace kbopt {
+
+/// Whether \p upload, which comes before any result has been read, consists of words of \p inputs,
+/// the original's uploads, and of indices, and holds none of \p results.
+bool isRelaid(llvm::StringRef upload, llvm::ArrayRef<llvm::StringRef> inputs,
+              llvm::ArrayRef<llvm::StringRef> results);
+
+} // namespace kbopt
+
+#endif // KBOPT_LIB_EVAL_GATES_RELAIDINPUTS_H
