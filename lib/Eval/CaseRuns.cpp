@@ -393,6 +393,8 @@ Expected<RunPointer> Judge::Impl::run(JudgedProgram &program, const RunRequest &
     }
     if (Error error = excuseMaskedReads(program, request, *result))
       return std::move(error);
+    if (Error error = excuseLoadsBesideAtomics(program, request, *result))
+      return std::move(error);
     if (request.mode == RunMode::Check && result->status == RunStatus::Ok)
       program.note(result->coverage);
     if (program.isOriginal && request.test.recorded && !request.audited &&

@@ -282,6 +282,11 @@ struct Judge::Impl {
   /// original has such reads on the same case.
   llvm::Error excuseMaskedReads(JudgedProgram &program, const RunRequest &request,
                                 RunResult &checked);
+  /// Makes plain loads that race with atomic operations benign in \p checked, likewise, where
+  /// other orders of threads give the same results; of a candidate, where its original has such
+  /// loads on the same case.
+  llvm::Error excuseLoadsBesideAtomics(JudgedProgram &program, const RunRequest &request,
+                                       RunResult &checked);
   /// Whether a case that varies the recorded one has other inputs than it; true of any other.
   llvm::Expected<bool> inputsVary(const TestCase &test);
   /// Whether a plain run of \p program with outputs of \p bytes is worth its memory.

@@ -1,7 +1,9 @@
-//===- MaskedReads.cpp - Reads of shared memory that change no result ------===//
+//===- MaskedReads.cpp - Reads that the checks excuse ---------------------===//
 //
-// Owns one exception from the checks: a kernel that moves or masks words of shared memory that
-// nothing has written, as one that shifts its planes before the first is there, is right.
+// Owns two exceptions from the checks. A kernel that moves or masks words of shared memory that
+// nothing has written, as one that shifts its planes before the first is there, is right. A plain
+// load beside atomic operations on the same word is a race in the words of the memory model, and
+// gives the old or the new value on every device: searches through graphs are written so.
 //
 //===----------------------------------------------------------------------===//
 #include "JudgeImpl.h"
@@ -12,32 +14,54 @@ namespace kbopt {
 
 static constexpr StringLiteral unwrittenShared = "uninitialised-shared";
 
-static bool readsUnwritten(const RunResult &run) {
-  return any_of(run.launches, [](const LaunchRecord &launch) {
+static constexpr StringLiteral loadBesideAtomic = "race-atomic";
+
+static bool hasFinding(const RunResult &run, StringRef kind) {
+  return any_of(run.launches, [&](const LaunchRecord &launch) {
     return any_of(launch.findings,
-                  [](const DeviceFinding &finding) { return finding.kind == unwrittenShared; });
+                  [&](const DeviceFinding &finding) { return finding.kind == kind; });
   });
+}
+
+/// Whether \p checked, which \p request asked for, has findings of \p kind and no other defects.
+static bool hasNoOther(const RunRequest &request, const RunResult &checked, StringRef kind) {
+  if (request.mode != RunMode::Check || checked.status != RunStatus::Ok ||
+      !hasFinding(checked, kind))
+    return false;
+  auto isOther = [&](const DeviceFinding &finding) {
+    return !finding.benign && finding.kind != kind;
+  };
+  return none_of(checked.findings, isOther) &&
+         none_of(checked.launches,
+                 [&](const LaunchRecord &launch) { return any_of(launch.findings, isOther); });
+}
+
+static void makeBenign(RunResult &checked, StringRef kind) {
+  for (LaunchRecord &launch : checked.launches)
+    for (DeviceFinding &finding : launch.findings)
+      finding.benign |= finding.kind == kind;
+}
+
+/// Whether the original, on what \p request asks for, has findings of \p kind that were excused.
+static Expected<bool> isOriginalsToo(Judge::Impl &judge, const RunRequest &request,
+                                     StringRef kind) {
+  RunRequest same = request;
+  same.options = judge.cpuOptions(judge.baselineProgram);
+  same.audited = false;
+  Expected<RunPointer> own = judge.run(judge.baselineProgram, same);
+  if (!own)
+    return own.takeError();
+  return (*own)->status == RunStatus::Ok && (*own)->defects().empty() && hasFinding(**own, kind);
 }
 
 Error Judge::Impl::excuseMaskedReads(JudgedProgram &program, const RunRequest &request,
                                      RunResult &checked) {
-  if (request.mode != RunMode::Check || checked.status != RunStatus::Ok || !readsUnwritten(checked))
+  if (!hasNoOther(request, checked, unwrittenShared))
     return Error::success();
-  auto isDefect = [](const DeviceFinding &finding) { return !finding.benign; };
-  if (any_of(checked.findings, isDefect))
-    return Error::success();
-  for (const LaunchRecord &launch : checked.launches)
-    for (const DeviceFinding &finding : launch.findings)
-      if (isDefect(finding) && finding.kind != unwrittenShared)
-        return Error::success();
   if (!program.isOriginal) {
-    RunRequest same = request;
-    same.options = cpuOptions(baselineProgram);
-    Expected<RunPointer> own = run(baselineProgram, same);
-    if (!own)
-      return own.takeError();
-    if ((*own)->status != RunStatus::Ok || !(*own)->defects().empty() || !readsUnwritten(**own))
-      return Error::success();
+    Expected<bool> known = isOriginalsToo(*this, request, unwrittenShared);
+    if (!known || !*known)
+      return known.takeError();
   }
   // What lay there must not matter: the same results over three fillings.
   RunPointer first;
@@ -51,9 +75,32 @@ Error Judge::Impl::excuseMaskedReads(JudgedProgram &program, const RunRequest &r
       return Error::success();
     first = first ? first : *filled;
   }
-  for (LaunchRecord &launch : checked.launches)
-    for (DeviceFinding &finding : launch.findings)
-      finding.benign |= finding.kind == unwrittenShared;
+  makeBenign(checked, unwrittenShared);
+  return Error::success();
+}
+
+Error Judge::Impl::excuseLoadsBesideAtomics(JudgedProgram &program, const RunRequest &request,
+                                            RunResult &checked) {
+  if (!hasNoOther(request, checked, loadBesideAtomic))
+    return Error::success();
+  if (!program.isOriginal) {
+    Expected<bool> known = isOriginalsToo(*this, request, loadBesideAtomic);
+    if (!known || !*known)
+      return known.takeError();
+  }
+  // Whichever value a load gives, the results are the same.
+  RunPointer first;
+  for (uint64_t seed : {0, 1, 2, 3}) {
+    RunOptions options = cpuOptions(program);
+    options.seed = seed;
+    Expected<RunPointer> other = run(program, {request.test, RunMode::Plain, options, Where::Cpu});
+    if (!other)
+      return other.takeError();
+    if ((*other)->status != RunStatus::Ok || (first && firstDifference({}, *first, **other)))
+      return Error::success();
+    first = first ? first : *other;
+  }
+  makeBenign(checked, loadBesideAtomic);
   return Error::success();
 }
 

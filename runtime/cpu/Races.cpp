@@ -147,8 +147,11 @@ struct Pending {
 } pending;
 
 void report(Space space, uint64_t address, unsigned bytes, const Stamp &previous,
-            const char *previousKind, uint32_t site, Severity severity, const Thread &thread) {
-  FindingKind kind = space == Space::Global ? FindingKind::RaceGlobal : FindingKind::RaceShared;
+            const char *previousKind, uint32_t site, Severity severity, const Thread &thread,
+            bool isLoadBesideAtomic = false) {
+  FindingKind kind = space == Space::Shared ? FindingKind::RaceShared
+                     : isLoadBesideAtomic   ? FindingKind::RaceWithAtomic
+                                            : FindingKind::RaceGlobal;
   if (!findings::isNew(kind, site, previous.site, severity))
     return;
   Finding finding = findings::make(kind, site, thread);
@@ -185,7 +188,7 @@ void onRead(Cell &cell, const Stamp &self, Space space, uint64_t address, unsign
   if (cell.write.isValid && !(cell.write.isAtomic && self.isAtomic) &&
       !isOrderedFor(cell.write, self))
     report(space, address, bytes, cell.write, cell.write.isAtomic ? "atomic" : "store", self.site,
-           Severity::Error, machine.current());
+           Severity::Error, machine.current(), cell.write.isAtomic && !self.isAtomic);
   // Lanes of a warp run in no order since Volta; warps hand each other flags in this way.
   if (space == Space::Shared && cell.write.isVolatileStore && self.isAtomic &&
       !cell.write.isSameThread(self) && cell.write.block == self.block &&
@@ -207,7 +210,8 @@ void onWrite(Cell &cell, const Stamp &self, Space space, uint64_t offset, uint64
              unsigned bytes, bool isReadToo) {
   for (const Stamp *read : {&cell.read, &cell.otherRead})
     if (read->isValid && !(read->isAtomic && self.isAtomic) && !isOrderedFor(*read, self))
-      report(space, address, bytes, *read, "load", self.site, Severity::Error, machine.current());
+      report(space, address, bytes, *read, "load", self.site, Severity::Error, machine.current(),
+             self.isAtomic && !read->isAtomic);
   if (space == Space::Global)
     checkScope(cell.write, self);
   const bool areVolatile = cell.write.isVolatileStore && self.isVolatileStore;

@@ -67,6 +67,8 @@ const char *toString(FindingKind kind) {
     return "race-global";
   case FindingKind::RaceShared:
     return "race-shared";
+  case FindingKind::RaceWithAtomic:
+    return "race-atomic";
   case FindingKind::UninitialisedGlobal:
     return "uninitialised-global";
   case FindingKind::UninitialisedShared:

@@ -75,6 +75,7 @@ enum class FindingKind : uint8_t {
   Misaligned,
   RaceGlobal,
   RaceShared,
+  RaceWithAtomic, ///< a plain load of global memory, and an atomic operation
   UninitialisedGlobal,
   UninitialisedShared,
   UninitialisedLocal,
