@@ -94,6 +94,21 @@ CaseRecipe CaseRecipes::varied(llvm::StringRef name, InputDistribution distribut
   return recipe;
 }
 
+void CaseRecipes::addFilled(const CaseRecipe &far) {
+  for (InputDistribution distribution : {InputDistribution::AllEqual, InputDistribution::EndRuns}) {
+    CaseRecipe recipe = far;
+    recipe.variedCase = far.test.name;
+    recipe.run.reset();
+    recipe.test.name += (" " + toString(distribution)).str();
+    recipe.test.asksMore = recipe.test.variesOther = true;
+    recipe.test.hasOtherSources = false;
+    recipe.test.hasEqualValues = distribution == InputDistribution::AllEqual;
+    recipe.distribution = distribution;
+    recipe.seed = 1;
+    recipes.push_back(std::move(recipe));
+  }
+}
+
 void CaseRecipes::addBoundaries() {
   auto add = [&](const llvm::Twine &name, InputDistribution distribution,
                  std::optional<unsigned> upload) {
@@ -218,8 +233,11 @@ void CaseRecipes::addCalls() {
                          llvm::any_of(recipes, [&](const CaseRecipe &other) {
                            return other.test.name == recipe.test.name;
                          });
-    if (!isKnown)
-      add(recipe, true);
+    if (isKnown)
+      return;
+    add(recipe, true);
+    if (timesRecorded > 1)
+      addFilled(recipe);
   };
   addSizes(prime);
   addSizes(more);
@@ -292,8 +310,11 @@ void CaseRecipes::addSources() {
     CaseRecipe recipe = derived("arguments " + llvm::join(arguments, " "));
     recipe.arguments = arguments;
     recipe.test.timesRecorded = timesRecorded;
-    if (arguments != recorded && !find(recipe.test.name))
-      add(std::move(recipe));
+    if (arguments == recorded || find(recipe.test.name))
+      return;
+    add(recipe);
+    if (timesRecorded > 1)
+      addFilled(recipe);
   };
   constexpr unsigned mostNumbers = 4;
   constexpr int64_t manyTimes = 16;

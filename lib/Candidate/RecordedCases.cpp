@@ -129,7 +129,7 @@ llvm::Expected<std::string> RecordedCases::candidate(const ProgramArtefacts &pro
     auto others = otherResults(recipe);
     return others ? feed(program, recipe, others->results, quietOf(workload)) : others.takeError();
   }
-  const CaseRecipe &recordedAs = recipe.distribution ? recipes.recorded() : recipe;
+  const CaseRecipe &recordedAs = recipe.distribution ? baseOf(recipe) : recipe;
   auto base = original(recordedAs.test);
   if (!base)
     return base;

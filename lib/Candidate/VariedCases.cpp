@@ -88,8 +88,12 @@ std::vector<std::string> RecordedCases::reliedOn() {
   return all;
 }
 
+const CaseRecipe &RecordedCases::baseOf(const CaseRecipe &recipe) const {
+  return recipe.variedCase.empty() ? recipes.recorded() : *find(recipe.variedCase);
+}
+
 llvm::Expected<std::string> RecordedCases::varied(const CaseRecipe &recipe) {
-  auto base = record(recipes.recorded());
+  auto base = record(baseOf(recipe));
   if (!base)
     return base.takeError();
   if (llvm::Error error = checkSpaceOnce(*base))

@@ -448,6 +448,13 @@ struct GateContext {
   bool isRun = true;          ///< false: only what needs no run is asked (Judge::inspect)
 };
 
+/// Whether \p test replaces what hosts upload, and the candidate's uploads cannot be told by the
+/// original's, or what comes of them by its results.
+inline bool isOfUploadsAlone(const GateContext &context, const TestCase &test) {
+  return (context.hasRelaidInputs && (test.variesRecorded || test.variesOther)) ||
+         (context.runsHostsAgain && test.variesOther);
+}
+
 llvm::Expected<GateRecord> runProvenance(GateContext &context,
                                          llvm::ArrayRef<JudgedStep> steps); // G0
 llvm::Expected<GateRecord> runDeviceChecks(GateContext &context);           // G4

@@ -20,6 +20,8 @@ struct CaseRecipe {
   uint64_t seed = 0;
   /// Absent: the inputs that the host code makes itself.
   std::optional<InputDistribution> distribution;
+  /// Whose recording the distribution changes; empty: the recorded case's.
+  std::string variedCase;
   /// The upload that a distribution which keeps recorded values changes; absent: all.
   std::optional<unsigned> upload;
   BufferLayout layout = BufferLayout::Separate;
@@ -89,6 +91,8 @@ private:
   void addLargeSizes();
   void numberRuns();
   CaseRecipe derived(llvm::StringRef name) const;
+  /// The larger run \p far with inputs that fill counters and sums.
+  void addFilled(const CaseRecipe &far);
   /// The recorded run with other inputs, which the original is asked for first.
   CaseRecipe varied(llvm::StringRef name, InputDistribution distribution,
                     std::optional<unsigned> upload) const;

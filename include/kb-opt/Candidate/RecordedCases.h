@@ -156,6 +156,8 @@ private:
   llvm::Expected<bool> changesWords(const CaseRecipe &recipe, const std::string &recording);
   /// What stays true of varied uploads of \p recording, the program's own run. Found out once.
   llvm::Expected<const std::vector<InputFacts> &> heldFacts(const std::string &recording);
+  /// The case whose recording \p recipe, which has a distribution, changes.
+  const CaseRecipe &baseOf(const CaseRecipe &recipe) const;
   llvm::Expected<std::string> varied(const CaseRecipe &recipe);
   /// Of the case of other results.
   struct OtherResults {

@@ -68,6 +68,8 @@ struct TestCase {
   std::optional<Assumption> breaks = std::nullopt;
   /// The recorded case's plan with other input values.
   bool variesRecorded = false;
+  /// The plan of another case with other input values.
+  bool variesOther = false;
   /// It asks more of the program than its owner said that it can do: other integers, other sizes.
   /// Like a case that breaks an assumption it counts only where the original's own checked run of
   /// it is clean.

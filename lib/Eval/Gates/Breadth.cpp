@@ -163,7 +163,7 @@ static Expected<GateRecord> breakAssumptions(GateContext &context) {
   const std::vector<char> isBegun = checkAhead(context, tests, mayAsk);
   std::vector<std::string> leftOut;
   for (auto [test, isAhead] : llvm::zip_equal(tests, isBegun)) {
-    if (!isAsked(context, test) || (context.hasRelaidInputs && test.variesRecorded))
+    if (!isAsked(context, test) || isOfUploadsAlone(context, test))
       continue;
     if (mayBeLeftOut(test) && !isAhead && !mayAsk()) {
       leftOut.push_back(test.name);

@@ -286,7 +286,7 @@ static Expected<std::optional<GateRecord>> auditHeld(GateContext &context, const
     if (!own || !its)
       return joinErrors(own.takeError(), its.takeError());
     held = findHeldByCalls({own->plan.outcome, before, its->plan.outcome, after, test.calls});
-  } else if (test.recorded) {
+  } else if (test.recorded || test.hasOtherSources) {
     held = findHeldByLaunches(before, after);
   }
   if (!held)

@@ -334,7 +334,7 @@ Expected<GateRecord> compareOnCases(GateContext &context, ArrayRef<TestCase> tes
   context.runsHostsAgain |= judge.cases.readsOtherwise(*context.candidate.program);
   auto compareOn = [&](const TestCase &usual) -> Expected<std::optional<GateRecord>> {
     TestCase test = heldTo(context, usual);
-    if (context.hasRelaidInputs && test.variesRecorded)
+    if (isOfUploadsAlone(context, test))
       return std::nullopt; // Breadth says so
     Expected<bool> varies = judge.inputsVary(test);
     if (!varies)
@@ -356,7 +356,7 @@ Expected<GateRecord> compareOnCases(GateContext &context, ArrayRef<TestCase> tes
       return reference.takeError();
     if ((*reference)->run->status != RunStatus::Ok)
       return std::nullopt; // the original cannot do this case either: nothing to hold against
-    if (!test.variesRecorded) {
+    if (!test.variesRecorded && !test.variesOther) {
       Expected<std::optional<GateRecord>> audit = auditHost(context, test, gate);
       if (!audit)
         return audit.takeError();
@@ -385,7 +385,8 @@ Expected<GateRecord> compareOnCases(GateContext &context, ArrayRef<TestCase> tes
     if (record->stops())
       return std::move(*record);
     notes.insert(record->details.begin(), record->details.end());
-    context.casesOfOwnHosts += !test.variesRecorded && !test.recorded && !test.elsewhere;
+    context.casesOfOwnHosts +=
+        !test.variesRecorded && !test.variesOther && !test.recorded && !test.elsewhere;
     if (test.runsAgainOn.empty())
       return std::nullopt;
     Expected<std::optional<GateRecord>> printed = compareHostsAgain(context, test, gate);

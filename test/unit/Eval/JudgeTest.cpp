@@ -266,7 +266,8 @@ TEST_F(JudgeTest, TheFloat64OracleDecidesWhatIsOutOfBounds) {
   error = 1000; // zeros are within it
   Verdict useless = verdict("near");
   EXPECT_EQ(useless.gate, GateId::G6);
-  EXPECT_NE(details(useless, GateId::G6).find("a decoy is within it"), std::string::npos)
+  EXPECT_NE(details(useless, GateId::G6).find("a decoy is within the forward bound"),
+            std::string::npos)
       << details(useless, GateId::G6);
   status = RunStatus::Timeout;
   Verdict without = verdict("near");
