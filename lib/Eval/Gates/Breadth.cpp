@@ -37,22 +37,35 @@ static Expected<bool> allows(Judge::Impl &judge, const TestCase &test, const Ref
 /// Of the original on a case that asks more, and of all such cases of a candidate: its owner asked
 /// for none of them.
 static constexpr double mostRunSeconds = 0.5, mostAskedSeconds = 10;
-/// Of the original, as its recorded run lets expect, at sizes many times the recorded ones: a
-/// checked run takes about ten times as long, and both programs have one.
-static constexpr double mostLargeRunSeconds = 0.15;
+/// The same at sizes many times the recorded ones, as the recorded run lets expect: of a checked
+/// run, or of a plain one where none is made.
+static constexpr double mostLargeRunSeconds = 0.75;
 /// Of the time left, where there is a limit.
 static constexpr double askedShare = 0.2;
+
+/// What the original's recorded case takes, checked where it can be.
+static Expected<double> recordedSeconds(Judge::Impl &judge) {
+  const TestCase recorded = judge.recordedCase();
+  Expected<std::optional<std::string>> refusal = judge.cpuRefusal(recorded);
+  if (!refusal)
+    return refusal.takeError();
+  Expected<RunPointer> run =
+      judge.run(judge.baselineProgram, recorded, *refusal ? RunMode::Plain : RunMode::Check,
+                *refusal ? judge.runOptions() : judge.cpuOptions(judge.baselineProgram));
+  if (!run)
+    return run.takeError();
+  return (*run)->wallSeconds;
+}
 
 /// `allows`, found out once; false also where the original cannot be recorded on \p test, and where
 /// \p test changes nothing.
 static Expected<bool> consents(Judge::Impl &judge, const TestCase &test) {
   Expected<const bool &> known = judge.consents.get(test.name, [&]() -> Expected<bool> {
     if (test.timesRecorded > 1) {
-      Expected<const Reference *> recorded = judge.reference(judge.recordedCase(), Spread::None);
-      if (!recorded)
-        return recorded.takeError();
-      if ((*recorded)->run->wallSeconds * static_cast<double>(test.timesRecorded) >
-          mostLargeRunSeconds)
+      Expected<double> seconds = recordedSeconds(judge);
+      if (!seconds)
+        return seconds.takeError();
+      if (*seconds * static_cast<double>(test.timesRecorded) > mostLargeRunSeconds)
         return false;
     }
     Expected<std::string> folder = judge.plan(judge.baselineProgram, test);
