@@ -13,8 +13,9 @@
 
 using namespace kbopt;
 
-RecordSizes kbopt::recordSizes(const kbrt::Plan &plan, const KernelRecords &kernelRecords) {
-  RecordSizes sizes(plan.buffers.size());
+std::vector<RecordLayout> kbopt::recordLayouts(const kbrt::Plan &plan,
+                                               const KernelRecords &kernelRecords) {
+  std::vector<RecordLayout> layouts(plan.buffers.size());
   for (const kbrt::Step &step : plan.steps) {
     const auto *launch = std::get_if<kbrt::LaunchStep>(&step);
     auto known = launch ? kernelRecords.find(launch->kernel) : kernelRecords.end();
@@ -22,9 +23,37 @@ RecordSizes kbopt::recordSizes(const kbrt::Plan &plan, const KernelRecords &kern
       continue;
     for (size_t i = 0; i < launch->arguments.size() && i < known->second.size(); ++i)
       for (const kbrt::PointerWord &word : launch->arguments[i].pointers)
-        sizes[word.target.buffer] = known->second[i];
+        layouts[word.target.buffer] = known->second[i];
   }
+  return layouts;
+}
+
+RecordSizes kbopt::recordSizes(const kbrt::Plan &plan, const KernelRecords &kernelRecords) {
+  RecordSizes sizes;
+  for (const RecordLayout &layout : recordLayouts(plan, kernelRecords))
+    sizes.push_back(layout.bytes);
   return sizes;
+}
+
+/// Whether the host of \p plan launches something after it has read a result: what it launches may
+/// not fit other records.
+static bool goesByResults(const kbrt::Plan &plan) {
+  auto isRead = [](const kbrt::Step &step) { return std::holds_alternative<kbrt::ReadStep>(step); };
+  auto isLaunch = [](const kbrt::Step &step) {
+    return std::holds_alternative<kbrt::LaunchStep>(step);
+  };
+  return std::any_of(llvm::find_if(plan.steps, isRead), plan.steps.end(), isLaunch);
+}
+
+std::optional<SplitPlan> kbopt::splitFor(InputDistribution distribution, const kbrt::Plan &plan,
+                                         llvm::StringRef data, const KernelRecords &records) {
+  if (!isAtBoundaries(distribution) || goesByResults(plan))
+    return std::nullopt;
+  std::vector<RecordLayout> layouts = recordLayouts(plan, records);
+  for (auto [buffer, layout] : llvm::zip(plan.buffers, layouts))
+    if (buffer.element != kbrt::ElementType::Unknown)
+      layout = {}; // numbers of one type are varied as they are
+  return splitRecords(plan, data, layouts);
 }
 
 /// Uploads of the same bytes at the same places of the data.
@@ -230,9 +259,17 @@ llvm::Error kbopt::writeVaried(const std::string &recording, const CaseRecipe &r
   if (!out)
     return cannotWrite(path, out.takeError());
   const llvm::MutableArrayRef<uint8_t> bytes((*out)->getBufferStart(), data.size());
-  auto uploads = varyAs(recipe, lessenings, records, constants, plan, data, bytes);
+  const std::optional<SplitPlan> split = splitFor(*recipe.distribution, plan, data, records);
+  std::string apart(split ? split->data.size() : 0, '\0');
+  const llvm::MutableArrayRef<uint8_t> fields(reinterpret_cast<uint8_t *>(apart.data()),
+                                              apart.size());
+  auto uploads =
+      split ? varyAs(recipe, lessenings, records, constants, split->plan, split->data, fields)
+            : varyAs(recipe, lessenings, records, constants, plan, data, bytes);
   if (!uploads)
     return uploads.takeError();
+  if (split)
+    split->join(fields, bytes);
   holdUploadsTo(facts, plan, bytes);
   if (!uploads->uploadsVaried && recorded->file && sharesData(recording, folder))
     return llvm::Error::success();

@@ -15,8 +15,14 @@
 
 namespace kbopt {
 
-/// Bytes of the records in each buffer of \p plan, as far as \p kernelRecords tell.
+/// What each buffer of \p plan consists of, as far as \p kernelRecords tell, and the bytes alone.
+std::vector<RecordLayout> recordLayouts(const kbrt::Plan &plan, const KernelRecords &kernelRecords);
 RecordSizes recordSizes(const kbrt::Plan &plan, const KernelRecords &kernelRecords);
+
+/// \p plan, with the fields of records apart where \p distribution puts values among recorded
+/// numbers; nothing where it has no such records, or a host that goes by results.
+std::optional<SplitPlan> splitFor(InputDistribution distribution, const kbrt::Plan &plan,
+                                  llvm::StringRef data, const KernelRecords &records);
 
 /// What stays true of the uploads of \p recording when they are varied: what is \p stated, and that
 /// those stay in order which are and may be one of the arrays that the program \p sorted. Fails if

@@ -41,8 +41,8 @@ KernelRecords kbopt::kernelRecords(const ParsedProgram &program) {
         clang::QualType pointee = parameter->getType()->getPointeeType();
         const bool isRecord = !pointee.isNull() && pointee->isRecordType() &&
                               !pointee->isIncompleteType() && !pointee->isDependentType();
-        records[instance.mangledName].push_back(
-            isRecord ? program.context().getTypeSizeInChars(pointee).getQuantity() : 0);
+        records[instance.mangledName].push_back(isRecord ? layoutOf(pointee, program.context())
+                                                         : RecordLayout());
       }
   return records;
 }

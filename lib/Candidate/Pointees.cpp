@@ -57,6 +57,42 @@ ElementType numbersIn(clang::QualType type, const clang::ASTContext &ast, int64_
   return isOne && own == size ? found : ElementType::Unknown;
 }
 
+/// Adds the numbers of \p type, which lies \p offset bytes from the begin of a record; false if it
+/// has others than numbers in known places.
+bool addFields(clang::QualType type, uint64_t offset, const clang::ASTContext &ast,
+               std::vector<RecordField> &fields) {
+  constexpr size_t most = 32;
+  if (fields.size() > most)
+    return false;
+  if (const auto *array = ast.getAsConstantArrayType(type)) {
+    const uint64_t each = ast.getTypeSizeInChars(array->getElementType()).getQuantity();
+    for (uint64_t i = 0; i < array->getSize().getZExtValue(); ++i)
+      if (!addFields(array->getElementType(), offset + i * each, ast, fields))
+        return false;
+    return true;
+  }
+  if (const auto *enumeration = type->getAsEnumDecl())
+    type = enumeration->getIntegerType();
+  const ElementType element = scalarElement(
+      type.getCanonicalType().getUnqualifiedType().getAsString(ast.getPrintingPolicy()));
+  if (element != ElementType::Unknown) {
+    fields.push_back({offset, element});
+    return true;
+  }
+  const auto *record = type->getAsCXXRecordDecl();
+  if (!record || !record->isCompleteDefinition() || record->isDynamicClass() || record->isUnion() ||
+      record->getNumBases())
+    return false;
+  const clang::ASTRecordLayout &layout = ast.getASTRecordLayout(record);
+  for (const clang::FieldDecl *field : record->fields()) {
+    const uint64_t at =
+        ast.toCharUnitsFromBits(layout.getFieldOffset(field->getFieldIndex())).getQuantity();
+    if (field->isBitField() || !addFields(field->getType(), offset + at, ast, fields))
+      return false;
+  }
+  return true;
+}
+
 ElementType numbersIn(clang::QualType type, const clang::ASTContext &ast) {
   int64_t bytes = 0;
   if (const auto *array = ast.getAsIncompleteArrayType(type))
@@ -168,4 +204,12 @@ kbrt::PointeeTypes kbopt::pointeesOf(const clang::ParmVarDecl &parameter,
       types[at] = own.begin()->second;
   });
   return types;
+}
+
+RecordLayout kbopt::layoutOf(clang::QualType type, const clang::ASTContext &ast) {
+  RecordLayout layout;
+  layout.bytes = ast.getTypeSizeInChars(type).getQuantity();
+  if (!addFields(type, 0, ast, layout.fields))
+    layout.fields.clear();
+  return layout;
 }

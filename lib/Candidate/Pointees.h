@@ -6,6 +6,7 @@
 #ifndef KBOPT_LIB_CANDIDATE_POINTEES_H
 #define KBOPT_LIB_CANDIDATE_POINTEES_H
 
+#include "kb-opt/Plan/RecordFields.h"
 #include "kbrt/PointeeTypes.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Decl.h"
@@ -20,6 +21,10 @@ kbrt::PointeeTypes pointeesOf(const clang::ParmVarDecl &parameter,
 
 /// What an object of \p type itself consists of, at 0; empty where nothing is known.
 kbrt::PointeeTypes numbersOf(clang::QualType type, const clang::ASTContext &ast);
+
+/// The bytes of the record \p type and the numbers in it; without the numbers where there are very
+/// many, or more than data members.
+RecordLayout layoutOf(clang::QualType type, const clang::ASTContext &ast);
 
 } // namespace kbopt
 

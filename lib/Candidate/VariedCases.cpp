@@ -6,6 +6,7 @@
 #include "CaseData.h"
 #include "kb-opt/Candidate/CaseSpace.h"
 #include "kb-opt/Candidate/RecordedCases.h"
+#include "kb-opt/Plan/RecordedPlan.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FreeSpace.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -34,14 +35,19 @@ static bool changes(InputDistribution distribution, UploadWords kind, bool isNam
 llvm::Expected<bool> RecordedCases::changesWords(const CaseRecipe &recipe,
                                                  const std::string &recording) {
   std::lock_guard<std::mutex> lock(mutex);
-  if (!words) {
-    std::string problem;
-    auto plan = kbrt::readPlan(recording, problem);
-    if (!plan)
-      return llvm::make_error<StoreError>(problem);
-    words = uploadWords(*plan, recordSizes(*plan, kernelRecords));
+  std::optional<std::vector<UploadWords>> &kinds =
+      isAtBoundaries(*recipe.distribution) ? fieldWords : words;
+  if (!kinds) {
+    auto recorded = readRecordedPlan(recording);
+    if (!recorded)
+      return recorded.takeError();
+    const kbrt::Plan &plan = recorded->plan;
+    const std::optional<SplitPlan> split =
+        splitFor(*recipe.distribution, plan, recorded->data(), kernelRecords);
+    kinds = split ? uploadWords(split->plan, RecordSizes(split->plan.buffers.size()))
+                  : uploadWords(plan, recordSizes(plan, kernelRecords));
   }
-  for (auto [number, kind] : llvm::enumerate(*words))
+  for (auto [number, kind] : llvm::enumerate(*kinds))
     if (changes(*recipe.distribution, kind, !recipe.upload || *recipe.upload == number))
       return true;
   return false;

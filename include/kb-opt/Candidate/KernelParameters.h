@@ -6,6 +6,7 @@
 #ifndef KBOPT_CANDIDATE_KERNELPARAMETERS_H
 #define KBOPT_CANDIDATE_KERNELPARAMETERS_H
 
+#include "kb-opt/Plan/RecordFields.h"
 #include "kb-opt/Plan/Recorder.h"
 #include "kb-opt/Source/ParsedProgram.h"
 
@@ -15,9 +16,9 @@ namespace kbopt {
 /// variables consist of.
 KernelTypes kernelTypes(const ParsedProgram &program);
 
-/// Bytes of the records that the parameters of kernels point to, by mangled name; 0 for what is no
-/// record.
-using KernelRecords = std::map<std::string, std::vector<uint64_t>>;
+/// The records that the parameters of kernels point to, by mangled name; one of no bytes for what
+/// is no record.
+using KernelRecords = std::map<std::string, std::vector<RecordLayout>>;
 KernelRecords kernelRecords(const ParsedProgram &program);
 
 } // namespace kbopt

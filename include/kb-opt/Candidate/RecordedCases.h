@@ -194,6 +194,7 @@ private:
   std::map<std::string, std::vector<CaseRecipe>> further; ///< by what CaseRecipes::around was asked
   std::optional<std::vector<UploadWords>>
       words; ///< what the program uploads; unknown before it was asked
+  std::optional<std::vector<UploadWords>> fieldWords; ///< where the fields of records are apart
   std::map<std::string, unsigned> lessened;    ///< how often, by case
   std::atomic<unsigned> wholeRuns = 0;         ///< folders of `wholeProgram`
   std::map<std::string, double> recordSeconds; ///< of the original's host, by case

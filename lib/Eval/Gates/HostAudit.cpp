@@ -336,7 +336,7 @@ Expected<std::optional<GateRecord>> auditHost(GateContext &context, const TestCa
     llvm::append_range(after->uploads, after->tables);
   const bool exact = context.promise.result == Promise::Bitwise;
   const std::string onCase = test.recorded ? "" : " on case " + test.name;
-  if (after->readBytes > before->readBytes + mostOtherBytes)
+  if (after->readBytes > before->readBytes + mostOtherBytes * test.timesRecorded)
     return GateRecord::fail(gate, FailureClass::Constraints,
                             formatv("the candidate's host reads {0} bytes of results, the "
                                     "original's {1}: the work must stay on the device",
