@@ -15,7 +15,7 @@ import sys
 
 import corpus
 
-CASE = re.compile(r"^        case (\d+):.*\n((?:(?!        case |        default:|    \}).*\n)*)", re.M)
+CASE = re.compile(r"^        case (\d+):.*\n((?:(?! +case | +default:|    \}).*\n)*)", re.M)
 
 
 def bodies_of(text):
@@ -52,7 +52,7 @@ def candidates_of(program, root, out):
         if number != given:
             files.append((number, os.path.join(out, f"{name}-{number}.cu")))
             with open(files[-1][1], "w") as file:
-                file.write(text[:mine[0]] + body + text[mine[1]:])
+                file.write(text[:mine[0]] + re.sub(r"^#.*\n", "", body, flags=re.M) + text[mine[1]:])
     return program, files
 
 

@@ -543,13 +543,16 @@ std::optional<GateRecord> failureOf(const RunResult &result, GateId gate, llvm::
 /// record; any other stays an error.
 llvm::Expected<GateRecord> blameProgram(llvm::Error error, GateId gate, FailureClass failure);
 
-/// Outputs of \p candidate against the reference of \p test under the promise. \p nearMiss, if
-/// given, becomes whether what was refused may be the draw of the spread, not the candidate. With
-/// \p readsOtherwise only the results that both hosts read are compared (`pairResults`), but for \p
-/// exempt.
+/// Whether what was refused may be the draw of the spread, not the candidate: Rare where that is
+/// as good as certain.
+enum class Miss : uint8_t { Far, Near, Rare };
+
+/// Outputs of \p candidate against the reference of \p test under the promise. \p miss, if given,
+/// becomes what the refusal, if there is one, may come from. With \p readsOtherwise only the
+/// results that both hosts read are compared (`pairResults`), but for \p exempt.
 GateRecord compareWithReference(const Reference &reference, const RunResult &candidate,
                                 const TestCase &test, const CandidatePromise &promise,
-                                CaseSource &cases, GateId gate, bool *nearMiss = nullptr,
+                                CaseSource &cases, GateId gate, Miss *miss = nullptr,
                                 bool readsOtherwise = false, const std::set<unsigned> &exempt = {});
 Tolerance toleranceFor(const CandidatePromise &promise, CaseSource &cases, const TestCase &test,
                        const Reference &reference, unsigned output);

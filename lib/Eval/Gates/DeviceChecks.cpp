@@ -263,7 +263,7 @@ Expected<GateRecord> runDeterminism(GateContext &context) {
       // No more variance than the original's: the comparator's bound knows it.
       GateRecord record =
           compareWithReference(**reference, **run, test, context.promise, judge.cases, GateId::G10,
-                               /*nearMiss=*/nullptr, context.runsHostsAgain);
+                               /*miss=*/nullptr, context.runsHostsAgain);
       if (record.stops())
         return record;
       continue;
