@@ -238,7 +238,9 @@ static llvm::Expected<VariedUploads> varyAs(const CaseRecipe &recipe, unsigned l
   if (keepsRecorded(distribution))
     return varyRecorded(plan, data, bytes, recipe.seed, distribution, recipe.upload,
                         recordSizes(plan, records));
-  return varyInputs(plan, data, bytes, recipe.seed, distribution, lessenings);
+  // What a host uploads again, or in other pieces, stays the same.
+  const bool alike = !recipe.variedCase.empty();
+  return varyInputs(plan, data, bytes, recipe.seed, distribution, lessenings, alike);
 }
 
 llvm::Error kbopt::writeVaried(const std::string &recording, const CaseRecipe &recipe,

@@ -84,10 +84,16 @@ CaseRecipe CaseRecipes::derived(llvm::StringRef name) const {
 /// Uploads that are varied one by one.
 static constexpr unsigned mostUploads = 6;
 
+static bool hasLargeValues(InputDistribution distribution) {
+  return distribution == InputDistribution::FewSpecial ||
+         distribution == InputDistribution::EndRuns;
+}
+
 CaseRecipe CaseRecipes::varied(llvm::StringRef name, InputDistribution distribution,
                                std::optional<unsigned> upload) const {
   CaseRecipe recipe = derived(name);
   recipe.test.asksMore = recipe.test.variesRecorded = true;
+  recipe.test.hasLargeValues = hasLargeValues(distribution);
   recipe.distribution = distribution;
   recipe.upload = upload;
   recipe.seed = 1;
@@ -95,6 +101,9 @@ CaseRecipe CaseRecipes::varied(llvm::StringRef name, InputDistribution distribut
 }
 
 void CaseRecipes::addFilled(const CaseRecipe &far) {
+  // What the workload states of uploads is known for the recorded sizes.
+  if (!workload.uploadFacts.empty())
+    return;
   for (InputDistribution distribution : {InputDistribution::AllEqual, InputDistribution::EndRuns}) {
     CaseRecipe recipe = far;
     recipe.variedCase = far.test.name;
@@ -103,6 +112,7 @@ void CaseRecipes::addFilled(const CaseRecipe &far) {
     recipe.test.asksMore = recipe.test.variesOther = true;
     recipe.test.hasOtherSources = false;
     recipe.test.hasEqualValues = distribution == InputDistribution::AllEqual;
+    recipe.test.hasLargeValues = hasLargeValues(distribution);
     recipe.distribution = distribution;
     recipe.seed = 1;
     recipes.push_back(std::move(recipe));

@@ -245,7 +245,11 @@ public:
       return std::move(error);
     std::set<std::string> let = promise.declares;
     let.insert("spin"); // G4 runs the blocks one after the other, in other orders
-    return checkDenyList(*before, *after, let);
+    GateRecord record = checkDenyList(*before, *after, let, &context.ownCounters);
+    for (const auto &[name, bytes] : context.ownCounters)
+      record.details.push_back(
+          formatv("new mutable global variable {0}: launches must leave it as it is (G8)", name));
+    return record;
   }
   Expected<GateRecord> precision() {
     if (Error error = takeCensus())

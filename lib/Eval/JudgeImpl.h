@@ -435,6 +435,8 @@ struct GateContext {
   /// An upload of the candidate's host is the original's but for roundings: the case of other
   /// results must tell that it was computed alike (G7).
   bool hasRoundedUpload = false, isHeldToOtherResults = false;
+  /// New device variables of one number, with their bytes: launches must leave them as they are.
+  std::map<std::string, uint64_t> ownCounters = {};
   /// The candidate's host uploads its inputs in another form: plans whose uploads are changed say
   /// nothing of it, cases in which both hosts run do (G7).
   bool hasRelaidInputs = false;
@@ -462,7 +464,9 @@ llvm::Expected<GateRecord> runAdmission(GateContext &context);              // G
 llvm::Expected<GateRecord> runNumerics(GateContext &context);               // G6
 llvm::Expected<GateRecord> runBreadth(GateContext &context);                // G7
 llvm::Expected<GateRecord> runMemory(GateContext &context);                 // G8
-llvm::Expected<GateRecord> runSanitizer(GateContext &context);              // G9
+/// A failed record of G8 where a launch changes one of GateContext::ownCounters.
+llvm::Expected<std::optional<GateRecord>> checkOwnCounters(GateContext &context);
+llvm::Expected<GateRecord> runSanitizer(GateContext &context); // G9
 /// The candidate under the sanitizer's tools, once.
 llvm::Expected<const SanitizerReport &> sanitizedRun(GateContext &context);
 llvm::Expected<GateRecord> runDeterminism(GateContext &context);    // G10

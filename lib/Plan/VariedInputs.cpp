@@ -242,8 +242,8 @@ static void copyKept(const Plan &plan, const std::map<uint64_t, ElementType> &ty
 
 llvm::Expected<VariedUploads> kbopt::varyInputs(const Plan &plan, llvm::StringRef data,
                                                 llvm::MutableArrayRef<uint8_t> out, uint64_t seed,
-                                                InputDistribution distribution,
-                                                unsigned lessenings) {
+                                                InputDistribution distribution, unsigned lessenings,
+                                                bool alike) {
   llvm::Expected<std::map<uint64_t, ElementType>> types = variedTypes(plan, data);
   if (!types)
     return types.takeError();
@@ -264,7 +264,7 @@ llvm::Expected<VariedUploads> kbopt::varyInputs(const Plan &plan, llvm::StringRe
     uint8_t *first = out.data() + upload->data;
     if (done.insert(upload->data).second)
       fillDistribution({first, upload->to.bytes()}, element, distribution,
-                       seed * 0x9e3779b97f4a7c15u + ordinal, lessenings);
+                       seed * 0x9e3779b97f4a7c15u + (alike ? 0 : ordinal), lessenings);
     ++result.uploadsVaried;
   }
   return result;

@@ -195,9 +195,9 @@ private:
   std::optional<std::vector<UploadWords>>
       words; ///< what the program uploads; unknown before it was asked
   std::optional<std::vector<UploadWords>> fieldWords; ///< where the fields of records are apart
-  std::map<std::string, unsigned> lessened;    ///< how often, by case
-  std::atomic<unsigned> wholeRuns = 0;         ///< folders of `wholeProgram`
-  std::map<std::string, double> recordSeconds; ///< of the original's host, by case
+  std::map<std::string, unsigned> lessened;           ///< how often, by case
+  std::atomic<unsigned> wholeRuns = 0;                ///< folders of `wholeProgram`
+  std::map<std::string, double> recordSeconds;        ///< of the original's host, by case
   std::map<std::string, Recording> endless; ///< by digest, candidates whose host took too long once
   std::map<Digest, Digest> hosts;           ///< text to host text
   /// Digests of candidates and names of cases on which their hosts read other results.

@@ -74,6 +74,9 @@ struct TestCase {
   /// Like a case that breaks an assumption it counts only where the original's own checked run of
   /// it is clean.
   bool asksMore = false;
+  /// A few of its numbers, or runs of them, are larger than the others by many orders: where a rule
+  /// multiplies a factor out, the small ones vanish beside them.
+  bool hasLargeValues = false;
   /// About how many times the recorded case's work it is; 1 where that is not known.
   uint64_t timesRecorded = 1;
   /// What the program's first kernels make out of nothing is replaced: floating-point values by

@@ -38,6 +38,8 @@ struct PtxCensus {
   /// Module variables in .global space without string literals, what nobody uses, and tables of at
   /// most 4 KiB that no instruction writes.
   std::set<std::string> globals;
+  /// Those of them that are one number, with its bytes.
+  std::map<std::string, uint64_t> numbers;
   /// All that the module declares, tables and variables that no code of it uses included.
   std::set<std::string> declared;
 };
@@ -46,9 +48,11 @@ struct PtxCensus {
 PtxCensus takePtxCensus(llvm::StringRef ptx);
 
 /// G2: a construct or mutable global of \p candidate that neither \p baseline
-/// has nor \p declares names ("global-state" for globals) fails.
+/// has nor \p declares names ("global-state" for globals) fails; but for variables of one number,
+/// which \p counters gets, if given: G8 asks whether launches leave them as they were.
 GateRecord checkDenyList(const PtxCensus &baseline, const PtxCensus &candidate,
-                         const std::set<std::string> &declares);
+                         const std::set<std::string> &declares,
+                         std::map<std::string, uint64_t> *counters = nullptr);
 
 /// A kernel of \p candidate that waits for another thread in a loop, which none of \p baseline
 /// does; "" if there is none.

@@ -118,10 +118,12 @@ struct VariedInputs : VariedUploads {
 /// smaller \p lessenings times. Fails if the plan reaches beyond \p data.
 llvm::Expected<VariedInputs> varyInputs(const kbrt::Plan &plan, llvm::StringRef data, uint64_t seed,
                                         InputDistribution distribution, unsigned lessenings = 0);
-/// The same into \p out, which is as large as \p data; all of it is written.
+/// The same into \p out, which is as large as \p data; all of it is written. The uploads are \p
+/// alike: draws begin anew with each of them.
 llvm::Expected<VariedUploads> varyInputs(const kbrt::Plan &plan, llvm::StringRef data,
                                          llvm::MutableArrayRef<uint8_t> out, uint64_t seed,
-                                         InputDistribution distribution, unsigned lessenings = 0);
+                                         InputDistribution distribution, unsigned lessenings = 0,
+                                         bool alike = false);
 
 /// \p data with each normal float32 and float64 element of the uploads one unit in the last place
 /// larger or smaller, as

@@ -364,16 +364,15 @@ Expected<std::optional<GateRecord>> auditHost(GateContext &context, const TestCa
       context.hasRoundedUpload = true;
       continue;
     }
-    if (followsRead(*after, upload)) {
+    const bool mayBeMade = followsRead(*after, upload);
+    if (mayBeMade && madeBytes + upload.size() <= mayMake) {
       madeBytes += upload.size();
-      if (madeBytes > mayMake)
-        return uploadsOther();
       context.runsHostsAgain = true;
       continue;
     }
     // Values to begin with are as good as arguments; where they are results, other inputs tell.
-    ownBytes += upload.size();
-    if (ownBytes <= plainArgumentBytes) {
+    if (!mayBeMade && ownBytes + upload.size() <= plainArgumentBytes) {
+      ownBytes += upload.size();
       context.hasOwnTable = true;
       continue;
     }
@@ -384,7 +383,7 @@ Expected<std::optional<GateRecord>> auditHost(GateContext &context, const TestCa
       for (const SharedBytes &output : (*reference)->run->outputs)
         results.push_back(output);
     }
-    if (!isRelaid(upload, before->uploads, results))
+    if (!isRelaid(upload, before->uploads, results, !mayBeMade))
       return uploadsOther();
     context.hasRelaidInputs = true;
   }

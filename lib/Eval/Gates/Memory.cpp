@@ -198,6 +198,11 @@ static std::set<uint32_t> fillsNone(const kbrt::Plan &plan) {
 
 Expected<GateRecord> runMemory(GateContext &context) {
   Judge::Impl &judge = context.judge;
+  Expected<std::optional<GateRecord>> counters = checkOwnCounters(context);
+  if (!counters)
+    return blameProgram(counters.takeError(), GateId::G8, FailureClass::Runtime);
+  if (*counters)
+    return std::move(**counters);
   TestCase test = judge.checkCase();
   Expected<const Reference *> reference = judge.reference(test, Spread::None);
   if (!reference)

@@ -93,6 +93,7 @@ struct Reader {
   PtxFunction *function = nullptr;
   std::string functionName;
   std::map<std::string, uint64_t> globals;                     ///< module variables, with bytes
+  std::map<std::string, uint64_t> numbers;                     ///< those of one number
   std::map<std::string, std::vector<PtxStatement>> statements; ///< by function
   /// Registers of the open function that were loaded in a way that sees other
   /// threads' writes, and labels seen, for spins.
@@ -120,6 +121,19 @@ struct Reader {
     bool unused = !variable.contains(".visible") && mentions(name) == 1;
     if (!name.empty() && !isLiteralName(name) && !unused)
       globals[name.str()] = sizeOf(declaration);
+    if (uint64_t bytes = numberBytes(declaration))
+      numbers[name.str()] = bytes;
+  }
+
+  /// Bytes of a declaration of one number (".global .align 4 .u32 counter;"); 0 for others.
+  static uint64_t numberBytes(StringRef declaration) {
+    if (declaration.split('=').first.contains('['))
+      return 0;
+    for (unsigned bits : {8, 16, 32, 64})
+      for (StringRef kind : {".b", ".u", ".s", ".f"})
+        if (declaration.contains((kind + Twine(bits) + " ").str()))
+          return bits / 8;
+    return 0;
   }
 
   /// Bytes of a declaration of bytes ("…counter[16]"), or as many as a scalar has at most.
@@ -139,7 +153,15 @@ struct Reader {
     for (const auto &[name, bytes] : globals)
       if (bytes > mostTableBytes || mentions(name) != 1 + mentionsInCode(name) ||
           !isOnlyRead(name, statements))
-        census.globals.insert(withoutModuleHash(name));
+        noteGlobal(name);
+  }
+
+  void noteGlobal(StringRef name) {
+    const std::string known = withoutModuleHash(name);
+    census.globals.insert(known);
+    // What the module's hash is part of has another name elsewhere.
+    if (auto number = numbers.find(name.str()); number != numbers.end() && known == name)
+      census.numbers.insert(*number);
   }
 
   /// How often the module has \p name as a word.

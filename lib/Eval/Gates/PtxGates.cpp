@@ -13,12 +13,19 @@ using namespace llvm;
 namespace kbopt {
 
 GateRecord checkDenyList(const PtxCensus &baseline, const PtxCensus &candidate,
-                         const std::set<std::string> &declares) {
+                         const std::set<std::string> &declares,
+                         std::map<std::string, uint64_t> *counters) {
   std::vector<std::string> details;
   if (!declares.count("global-state"))
-    for (const std::string &name : candidate.globals)
-      if (!baseline.declared.count(name))
+    for (const std::string &name : candidate.globals) {
+      if (baseline.declared.count(name))
+        continue;
+      auto number = candidate.numbers.find(name);
+      if (counters && number != candidate.numbers.end())
+        counters->insert(*number);
+      else
         details.push_back(formatv("new mutable global variable {0}", name));
+    }
   std::set<std::string> known = declares;
   for (const auto &[name, function] : baseline.functions)
     for (const auto &[construct, count] : function.denied)

@@ -21,7 +21,8 @@ static bool isIndex(uint32_t word, size_t most) {
   return word <= most || word == UINT32_MAX || word == largest;
 }
 
-bool isRelaid(StringRef upload, ArrayRef<StringRef> inputs, ArrayRef<StringRef> results) {
+bool isRelaid(StringRef upload, ArrayRef<StringRef> inputs, ArrayRef<StringRef> results,
+              bool mayIndex) {
   // Fewer bytes of a result may come about by chance.
   constexpr size_t leastResult = 16;
   if (any_of(results, [&](StringRef result) {
@@ -38,13 +39,14 @@ bool isRelaid(StringRef upload, ArrayRef<StringRef> inputs, ArrayRef<StringRef> 
   }
   const std::vector<uint32_t> words = wordsOf(upload);
   // Offsets rise, and their words need not be among the inputs.
-  if (is_sorted(words) && isIndex(words.empty() ? 0 : words.back(), most))
+  if (mayIndex && is_sorted(words) && isIndex(words.empty() ? 0 : words.back(), most))
     return true;
   constexpr size_t rare = 10; // one of so many: an index that no input happens to have
   const size_t others =
       count_if(words, [&](uint32_t word) { return !known.count(word) && word != 0; });
-  return rare * others <= words.size() &&
-         all_of(words, [&](uint32_t word) { return known.count(word) || isIndex(word, most); });
+  return rare * others <= words.size() && all_of(words, [&](uint32_t word) {
+           return known.count(word) || word == 0 || (mayIndex && isIndex(word, most));
+         });
 }
 
 } // namespace kbopt

@@ -12,10 +12,11 @@
 
 namespace kbopt {
 
-/// Whether \p upload, which comes before any result has been read, consists of words of \p inputs,
-/// the original's uploads, and of indices, and holds none of \p results.
+/// Whether \p upload consists of words of \p inputs, the original's uploads, and holds none of \p
+/// results; of indices as well where the host \p mayIndex: it has read no result that they could
+/// come from.
 bool isRelaid(llvm::StringRef upload, llvm::ArrayRef<llvm::StringRef> inputs,
-              llvm::ArrayRef<llvm::StringRef> results);
+              llvm::ArrayRef<llvm::StringRef> results, bool mayIndex);
 
 } // namespace kbopt
 

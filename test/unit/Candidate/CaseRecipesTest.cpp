@@ -58,8 +58,24 @@ TEST(CaseRecipes, OfAProgramVaryItsNumericArguments) {
       (each.isDry ? called : run).insert(llvm::join(*each.arguments, " "));
   EXPECT_EQ(run,
             (std::set<std::string>{"743 --check 1.125000", "743 --check 1.5", "1001 --check 1.5",
-                                   "3 --check 1.5", "1000 --check 1.125000"}));
-  EXPECT_EQ(called, std::set<std::string>{"16000 --check 1.5"});
+                                   "3 --check 1.5", "16001 --check 1.5", "1000 --check 1.125000"}));
+  EXPECT_EQ(called, (std::set<std::string>{"16000 --check 1.5", "4096000 --check 1.5"}));
+}
+
+TEST(CaseRecipes, OfAProgramVaryWhatItTakesForArguments) {
+  Workload workload;
+  workload.defaultArguments = {{"96", false}, {"0", true}, {"0", false}};
+  CaseRecipes recipes(workload, Signature{});
+  expectUniqueNames(recipes);
+  EXPECT_FALSE(recipes.recorded().arguments) << "it is run without any";
+  for (const char *arguments : {"71 1 1", "97 0 0", "96 4294967311 0", "96 0 1", "1537 0 0"})
+    EXPECT_TRUE(recipes.find(std::string("arguments ") + arguments)) << arguments;
+  EXPECT_FALSE(recipes.find("arguments 96 0 4294967311"));
+  EXPECT_FALSE(recipes.find("arguments 96 0 0"));
+  const CaseRecipe *filled = recipes.find("arguments 1537 0 0 all-equal");
+  ASSERT_TRUE(filled);
+  EXPECT_EQ(filled->variedCase, "arguments 1537 0 0");
+  EXPECT_TRUE(filled->test.variesOther && filled->test.asksMore && !filled->test.hasOtherSources);
 }
 
 TEST(CaseRecipes, OfAFunctionGrowUntilADeviceIsFull) {

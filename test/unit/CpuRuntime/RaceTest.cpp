@@ -45,6 +45,13 @@ void atomicAndPlain(void **args, const Block *, Thread *thread) {
     atomicAdd(3, argument<int *>(args, 0), 1);
 }
 
+void atomicAndLoad(void **args, const Block *, Thread *thread) {
+  if (thread->linear == 0)
+    load(1, argument<int *>(args, 0));
+  else
+    atomicAdd(3, argument<int *>(args, 0), 1);
+}
+
 /// Neighbouring bytes by neighbouring threads.
 void bytes(void **args, const Block *, Thread *thread) {
   auto *p = argument<char *>(args, 0) + thread->linear;
@@ -142,7 +149,8 @@ std::vector<Finding> races(const LaunchResult &result) {
   EXPECT_EQ(result.status, LaunchStatus::Ok) << result.message;
   std::vector<Finding> list;
   for (const Finding &finding : result.findings)
-    if (finding.kind == FindingKind::RaceGlobal || finding.kind == FindingKind::RaceShared)
+    if (finding.kind == FindingKind::RaceGlobal || finding.kind == FindingKind::RaceShared ||
+        finding.kind == FindingKind::RaceWithAtomic)
       list.push_back(finding);
   return list;
 }
@@ -273,4 +281,18 @@ TEST(Race, AWriterMeetsTheReadersOfOtherThreads) {
   a.fill(0);
   auto found = races(image.launch("k", {4}, {32}, 0, a.data));
   EXPECT_GE(found.size(), 1u);
+}
+
+TEST(Race, APlainLoadBesideAtomicsHasAKindOfItsOwn) {
+  RaceImage image;
+  image.add(atomicAndLoad);
+  DeviceArray<int> a(1);
+  for (uint64_t seed : {0, 5}) { // the load comes first, or an atomic operation
+    image.options.seed = seed;
+    a.fill(0);
+    auto found = races(image.launch("k", {1}, {64}, 0, a.data));
+    ASSERT_FALSE(found.empty());
+    for (const Finding &finding : found)
+      EXPECT_EQ(finding.kind, FindingKind::RaceWithAtomic) << toText(finding);
+  }
 }

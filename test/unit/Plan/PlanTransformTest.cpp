@@ -237,6 +237,28 @@ TEST(VariedInputs, EqualHalvesTakeThePlaceOfTheirOwn) {
   EXPECT_EQ(bytesOf(3), '\3');
 }
 
+TEST(VariedInputs, WhatTheOriginalMakesAgainKeepsToItsSecondUpload) {
+  Plan original = inHalves();
+  std::get<UploadStep>(original.steps[3]).source = SharedSource{0, 0};
+  std::get<UploadStep>(original.steps[3]).data = 2048;
+  const std::string before(4096, '\1'), after = std::string(2048, '\3') + std::string(2048, '\4');
+  Plan plan = original;
+  auto data = varyLike(original, before, after, plan, before);
+  ASSERT_TRUE(bool(data));
+  EXPECT_EQ((*data)[std::get<UploadStep>(plan.steps[2]).data], '\3');
+  EXPECT_EQ((*data)[std::get<UploadStep>(plan.steps[3]).data], '\4');
+}
+
+TEST(VariedInputs, ShortUploadsThatFollowOneAnotherMakeOne) {
+  const std::vector<llvm::StringRef> known = {"ab", "cd", "ef", "gh"};
+  auto pieces = findPieces(known, "cdefgh");
+  ASSERT_TRUE(pieces.has_value());
+  ASSERT_EQ(pieces->size(), 3u);
+  EXPECT_EQ(pieces->front().number, 1u);
+  EXPECT_FALSE(findPieces(known, "cdghef"));
+  EXPECT_FALSE(findPieces(known, "cdefg"));
+}
+
 TEST(VariedInputs, HalfTypesAreRoundedAndBounded) {
   std::vector<uint8_t> bytes(2000);
   fillDistribution(bytes, ElementType::F16, InputDistribution::LargeMagnitude, 3);
