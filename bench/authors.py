@@ -10,7 +10,6 @@ leave results unwritten, or compute in TF32), so that every verdict is printed w
 import concurrent.futures
 import os
 import re
-import subprocess
 import sys
 
 import corpus
@@ -30,8 +29,7 @@ def entry_of(workload):
     for line in workload:
         if line.startswith("entry:"):
             line, given = re.sub(r"(\d+)$", "", line), int(re.search(r"(\d+)$", line)[1])
-        lines.append(line.replace("block_size, value: 256}", "block_size, value: 256, fixed: true}").replace("block_size, value: 512}", "block_size, value: 512, fixed: true}")
-                     .replace("block_size, value: 16}", "block_size, value: 16, fixed: true}"))
+        lines.append(re.sub(r"(block_size, value: \d+)}", r"\1, fixed: true}", line))
         if line == "parameters:":
             lines.append(f"  - {{name: kernel_num, value: {given}, fixed: true}}")
     return lines, given
@@ -44,7 +42,6 @@ def candidates_of(program, root, out):
     cases, name = bodies_of(text), program["name"].split("/")[1]
     given = int(program.get("arguments", ["1"])[0])
     if "workload" in program:
-        program = dict(program)
         program["workload"], given = entry_of(program["workload"])
     mine = next((place for number, place, _ in cases if number == given), None)
     files = []
@@ -56,31 +53,8 @@ def candidates_of(program, root, out):
     return program, files
 
 
-def judge(program, number, path, folder, out, options, extra):
-    root = corpus.root_of(folder, program)
-    name = f"{program['name'].split('/')[1]}-{number}"
-    command = corpus.command_of(program, root, out, options, extra, program.get("arguments", []), name)
-    command[1:1] = [f"--judge={path}", "--promise=reassociates", f"--budget-seconds={options['seconds']}"]
-    command += ["-I", os.path.dirname(os.path.join(root, program["file"]))]
-    status, text = corpus.words_of(command, options["end"])
-    with open(os.path.join(out, name + ".log"), "w") as log:
-        log.write(text)
-    verdict = corpus.last(r"^((?:correct|incorrect|inconclusive|kb-opt: error).*)", text) or text.strip().rpartition("\n")[2]
-    print(f"{name}: {verdict}", flush=True)
-    return status == 0
-
-
 def main(argv):
-    options = {"kb-opt": "build/bin/kb-opt", "only": "", "jobs": 1, "seconds": 120, "deadline": 0}
-    extra = argv[argv.index("--") + 1:] if "--" in argv else []
-    words = argv[:argv.index("--")] if "--" in argv else argv
-    names = [w for w in words if not w.startswith("--")]
-    for word in words:
-        if word.startswith("--"):
-            key, _, value = word[2:].partition("=")
-            if key not in options or not value:
-                sys.exit(f"unknown option '{word}'\n{__doc__}")
-            options[key] = type(options[key])(value)
+    names, options, extra = corpus.read_options(argv, __doc__)
     if len(names) != 2:
         sys.exit(__doc__)
     folder, out = corpus.prepare(names[0], names[1], options)
@@ -88,10 +62,12 @@ def main(argv):
     for program in corpus.MANIFEST["programs"]:
         # The dispatch of attention_forward takes buffers that its first kernel does not have.
         if program["repository"] == "karpathy/llm.c" and "attention_forward" not in program["name"] and re.search(options["only"], program["name"]):
-            program, files = candidates_of(program, corpus.root_of(folder, program), out)
-            jobs += [(program, number, path) for number, path in files]
+            root = corpus.root_of(folder, program)
+            include = ["-I", os.path.dirname(os.path.join(root, program["file"]))]  # the candidates lie elsewhere
+            program, files = candidates_of({**program, "flags": program["flags"] + include}, root, out)
+            jobs += [(program, path, f"{program['name'].split('/')[1]}-{number}") for number, path in files]
     with concurrent.futures.ThreadPoolExecutor(options["jobs"]) as pool:
-        good = list(pool.map(lambda job: judge(*job, folder, out, options, extra), jobs))
+        good = list(pool.map(lambda job: corpus.judge_one(*job, folder, out, options, extra), jobs))
     print(f"correct: {sum(good)} of {len(good)}")
 
 

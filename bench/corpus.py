@@ -125,24 +125,28 @@ def run_one(program, folder, out, options, extra):
     return result
 
 
-def judge_one(program, folder, out, options, extra):
-    root = root_of(folder, program)
-    name = program["name"].replace("/", "-")
-    command = command_of(program, root, out, options, extra, program.get("arguments", []), name)
-    command[1:1] = ["--judge=" + os.path.join(root, program["file"]), f"--budget-seconds={options['seconds']}", "--time-passes"]
+VERDICT = re.compile(r"^(correct|(?:incorrect|inconclusive) \(.*|kb-opt: error.*)$", re.M)
+
+
+def judge_one(program, candidate, name, folder, out, options, extra):
+    """Whether kb-opt calls the file `candidate` a right rewrite of the program; says what it says."""
+    command = command_of(program, root_of(folder, program), out, options, [], program.get("arguments", []), name)
+    command[1:1] = [f"--judge={candidate}", f"--budget-seconds={options['seconds']}", "--time-passes", *extra]
     start = time.time()
     status, text = words_of(command, options["end"])
     with open(os.path.join(out, name + ".log"), "w") as log:
         log.write(text)
-    verdict = last(r"^((?:correct|incorrect|inconclusive|kb-opt: error).*)", text) or text.strip().rpartition("\n")[2]
-    print(f"{program['name']}: {verdict}, status {status}, {time.time() - start:.1f} s", flush=True)
+    verdict = VERDICT.search(text)
+    print(f"{name}: {verdict[0] if verdict else 'not over'}, {time.time() - start:.1f} s", flush=True)
     return status == 0
 
 
 def judge(folder, out, options, extra):
     folder, out = prepare(folder, out, options)
     with concurrent.futures.ThreadPoolExecutor(options["jobs"]) as pool:
-        good = list(pool.map(lambda p: judge_one(p, folder, out, options, extra), programs_of(options)))
+        good = list(pool.map(
+            lambda p: judge_one(p, os.path.join(root_of(folder, p), p["file"]), p["name"].replace("/", "-"), folder, out, options, extra),
+            programs_of(options)))
     print(f"correct against themselves: {sum(good)} of {len(good)}")
     return 0 if all(good) else 1
 
@@ -215,7 +219,8 @@ def report(out):
         print(f"| {family} | {count} | {mean:.2f} | {middle:.2f} | " + " | ".join(f"{100 * s:.0f} %" for s in shares) + " |")
 
 
-def main(argv):
+def read_options(argv, doc):
+    """The names, the options and what goes to kb-opt."""
     options = {"kb-opt": "build/bin/kb-opt", "only": "", "jobs": 1, "seconds": 120, "deadline": 0, "replay": False}
     extra = argv[argv.index("--") + 1:] if "--" in argv else []
     words = argv[:argv.index("--")] if "--" in argv else argv
@@ -226,8 +231,13 @@ def main(argv):
         elif word.startswith("--"):
             key, _, value = word[2:].partition("=")
             if key not in options or not value:
-                sys.exit(f"unknown option '{word}'\n{__doc__}")
+                sys.exit(f"unknown option '{word}'\n{doc}")
             options[key] = type(options[key])(value)
+    return names, options, extra
+
+
+def main(argv):
+    names, options, extra = read_options(argv, __doc__)
     if names[:1] == ["fetch"] and len(names) == 2:
         return fetch(names[1])
     if names[:1] == ["run"] and len(names) == 3:

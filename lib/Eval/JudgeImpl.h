@@ -453,7 +453,7 @@ struct GateContext {
 /// Whether \p test replaces what hosts upload, and the candidate's uploads cannot be told by the
 /// original's, or what comes of them by its results.
 inline bool isOfUploadsAlone(const GateContext &context, const TestCase &test) {
-  return (context.hasRelaidInputs && (test.variesRecorded || test.variesOther)) ||
+  return (context.hasRelaidInputs && test.variesUploads()) ||
          (context.runsHostsAgain && test.variesOther);
 }
 

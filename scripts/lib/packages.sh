@@ -1,7 +1,7 @@
 # Debian packages that kb-opt is built and tested with.
 llvmVersion=22
 packages=(
-  cmake ninja-build ccache python3 python3-psutil bubblewrap file strace
+  cmake ninja-build ccache python3 python3-psutil bubblewrap file patch strace
   clang-$llvmVersion clang-tidy-$llvmVersion clang-format-$llvmVersion lld-$llvmVersion llvm-$llvmVersion-dev llvm-$llvmVersion-tools
   libclang-$llvmVersion-dev libclang-rt-$llvmVersion-dev libmlir-$llvmVersion-dev mlir-$llvmVersion-tools
   libedit-dev libzstd-dev zlib1g-dev libcurl4-openssl-dev xz-utils

@@ -97,6 +97,7 @@ struct TestCase {
   /// that it asks for compute; empty: no such case. Made by the judge, for candidates whose host
   /// reads other results than the original's.
   std::string runsAgainOn = {};
+  bool variesUploads() const { return variesRecorded || variesOther; }
   bool needsConsent() const { return breaks || asksMore; }
   /// Its sums are exact in every order: how many roundings the original counts allows for nothing.
   bool hasExactSums = false;

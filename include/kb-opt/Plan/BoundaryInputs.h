@@ -30,9 +30,8 @@ std::string describe(const ProgramConstants &constants);
 /// - SprinkledNumbers, SprinkledIntegers: of the upload of number \p only, or of all of that type.
 ///   Constants come as they are, and next to them on either side.
 /// - FewSpecial: of the upload \p only, which is of floating point.
-/// - ZeroRuns, EndRuns: of the upload \p only. Zeros of floating point have both signs, its ends
-/// are
-///   large numbers.
+/// - ZeroRuns: of the upload \p only; zeros of floating point have both signs.
+/// - EndRuns: of the upload \p only; the ends of floating point are large numbers.
 /// Uploads that hold device pointers, or elements of no known type, keep their bytes. Fails if the
 /// plan reaches beyond \p data.
 llvm::Expected<VariedUploads> varyAtBoundaries(const kbrt::Plan &plan, llvm::StringRef data,

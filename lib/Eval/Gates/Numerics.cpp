@@ -368,7 +368,7 @@ Expected<GateRecord> compareOnCases(GateContext &context, ArrayRef<TestCase> tes
       return reference.takeError();
     if ((*reference)->run->status != RunStatus::Ok)
       return std::nullopt; // the original cannot do this case either: nothing to hold against
-    if (!test.variesRecorded && !test.variesOther) {
+    if (!test.variesUploads()) {
       Expected<std::optional<GateRecord>> audit = auditHost(context, test, gate);
       if (!audit)
         return audit.takeError();
@@ -397,8 +397,7 @@ Expected<GateRecord> compareOnCases(GateContext &context, ArrayRef<TestCase> tes
     if (record->stops())
       return std::move(*record);
     notes.insert(record->details.begin(), record->details.end());
-    context.casesOfOwnHosts +=
-        !test.variesRecorded && !test.variesOther && !test.recorded && !test.elsewhere;
+    context.casesOfOwnHosts += !test.variesUploads() && !test.recorded && !test.elsewhere;
     if (test.runsAgainOn.empty())
       return std::nullopt;
     Expected<std::optional<GateRecord>> printed = compareHostsAgain(context, test, gate);

@@ -108,7 +108,7 @@ Expected<std::optional<GateRecord>> checkOwnCounters(GateContext &context) {
   for (const TestCase &test : judge.cases.cases()) {
     if (!test.recorded) {
       // Cases that both programs are known to run.
-      if (test.variesRecorded || test.variesOther || !context.candidate.plans.has(test.name) ||
+      if (test.variesUploads() || !context.candidate.plans.has(test.name) ||
           !judge.baselineProgram.plans.has(test.name) || ++others > mostOthers)
         continue;
     }

@@ -1,6 +1,7 @@
 //===- RelaidInputsTest.cpp - Inputs that a host hands over otherwise -----===//
 #include "../../../lib/Eval/Gates/RelaidInputs.h"
 #include "gtest/gtest.h"
+#include <algorithm>
 #include <vector>
 
 using namespace kbopt;
@@ -31,6 +32,23 @@ TEST(RelaidInputs, AreNoResults) {
   upload.insert(upload.end(), sums.begin(), sums.end());
   EXPECT_FALSE(isOf(bytesOf(upload)));
   EXPECT_FALSE(isOf(bytesOf(sums)));
+}
+
+TEST(RelaidInputs, AreNoResultsInAnotherOrderOrPlace) {
+  std::vector<int> input, scan, reversed;
+  for (int i = 0; i < 40; ++i)
+    input.push_back(1 + i % 3);
+  for (int total = 0; int value : input)
+    scan.push_back(total += value);
+  const std::vector<int> shifted(scan.begin(), scan.end() - 1);
+  reversed.assign(scan.rbegin(), scan.rend());
+  for (const std::vector<int> &upload : {scan, shifted, reversed})
+    EXPECT_FALSE(isRelaid(bytesOf(upload), {bytesOf(input)}, {bytesOf(scan)}, true));
+  // What a program sorts is its input in another order anyway.
+  std::vector<int> sorted = input, padded = input;
+  std::sort(sorted.begin(), sorted.end());
+  padded.insert(padded.begin() + 20, 0);
+  EXPECT_TRUE(isRelaid(bytesOf(padded), {bytesOf(input)}, {bytesOf(sorted)}, true));
 }
 
 } // namespace
