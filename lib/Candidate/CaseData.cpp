@@ -35,9 +35,7 @@ RecordSizes kbopt::recordSizes(const kbrt::Plan &plan, const KernelRecords &kern
   return sizes;
 }
 
-/// Whether the host of \p plan launches something after it has read a result: what it launches may
-/// not fit other records.
-static bool goesByResults(const kbrt::Plan &plan) {
+bool kbopt::goesByResults(const kbrt::Plan &plan) {
   auto isRead = [](const kbrt::Step &step) { return std::holds_alternative<kbrt::ReadStep>(step); };
   auto isLaunch = [](const kbrt::Step &step) {
     return std::holds_alternative<kbrt::LaunchStep>(step);
@@ -46,8 +44,9 @@ static bool goesByResults(const kbrt::Plan &plan) {
 }
 
 std::optional<SplitPlan> kbopt::splitFor(InputDistribution distribution, const kbrt::Plan &plan,
-                                         llvm::StringRef data, const KernelRecords &records) {
-  if (!isAtBoundaries(distribution) || goesByResults(plan))
+                                         llvm::StringRef data, const KernelRecords &records,
+                                         bool runsHosts) {
+  if (!isAtBoundaries(distribution) || (!runsHosts && goesByResults(plan)))
     return std::nullopt;
   std::vector<RecordLayout> layouts = recordLayouts(plan, records);
   for (auto [buffer, layout] : llvm::zip(plan.buffers, layouts))
@@ -261,7 +260,8 @@ llvm::Error kbopt::writeVaried(const std::string &recording, const CaseRecipe &r
   if (!out)
     return cannotWrite(path, out.takeError());
   const llvm::MutableArrayRef<uint8_t> bytes((*out)->getBufferStart(), data.size());
-  const std::optional<SplitPlan> split = splitFor(*recipe.distribution, plan, data, records);
+  const std::optional<SplitPlan> split =
+      splitFor(*recipe.distribution, plan, data, records, recipe.replacement.has_value());
   std::string apart(split ? split->data.size() : 0, '\0');
   const llvm::MutableArrayRef<uint8_t> fields(reinterpret_cast<uint8_t *>(apart.data()),
                                               apart.size());

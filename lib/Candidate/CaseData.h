@@ -20,9 +20,15 @@ std::vector<RecordLayout> recordLayouts(const kbrt::Plan &plan, const KernelReco
 RecordSizes recordSizes(const kbrt::Plan &plan, const KernelRecords &kernelRecords);
 
 /// \p plan, with the fields of records apart where \p distribution puts values among recorded
-/// numbers; nothing where it has no such records, or a host that goes by results.
+/// numbers; nothing where it has no such records, or a host that goes by results, unless hosts are
+/// run on them.
 std::optional<SplitPlan> splitFor(InputDistribution distribution, const kbrt::Plan &plan,
-                                  llvm::StringRef data, const KernelRecords &records);
+                                  llvm::StringRef data, const KernelRecords &records,
+                                  bool runsHosts);
+
+/// Whether the host of \p plan launches something after it has read a result: what it launches may
+/// not fit other inputs.
+bool goesByResults(const kbrt::Plan &plan);
 
 /// What stays true of the uploads of \p recording when they are varied: what is \p stated, and that
 /// those stay in order which are and may be one of the arrays that the program \p sorted. Fails if

@@ -62,6 +62,7 @@ CaseRecipes::CaseRecipes(Workload given, Signature called)
   addIntegers();
   addCalls();
   addSources();
+  addReplacements();
   addLargeSizes();
   numberRuns();
 }
@@ -126,6 +127,7 @@ void CaseRecipes::addBoundaries() {
   };
   add("sprinkled", InputDistribution::SprinkledNumbers, std::nullopt);
   add("integers sprinkled", InputDistribution::SprinkledIntegers, std::nullopt);
+  add("not finite", InputDistribution::NotFinite, std::nullopt);
   for (InputDistribution distribution :
        {InputDistribution::FewSpecial, InputDistribution::ZeroRuns, InputDistribution::EndRuns,
         InputDistribution::SprinkledIntegers})
@@ -362,6 +364,22 @@ void CaseRecipes::addSources() {
   CaseRecipe sources = derived("other numbers from generators and files");
   sources.otherSources = 1;
   add(std::move(sources));
+}
+
+void CaseRecipes::addReplacements() {
+  if (workload.kind != WorkloadKind::Program)
+    return;
+  for (InputDistribution distribution :
+       {InputDistribution::SprinkledIntegers, InputDistribution::SprinkledNumbers,
+        InputDistribution::NotFinite, InputDistribution::Shuffled, InputDistribution::ZeroRuns,
+        InputDistribution::FewSpecial, InputDistribution::Normal}) {
+    CaseRecipe recipe = derived(("both hosts with inputs " + toString(distribution)).str());
+    recipe.test.asksMore = recipe.test.hasOtherSources = true;
+    recipe.test.hasLargeValues = hasLargeValues(distribution);
+    recipe.replacement = distribution;
+    recipe.seed = 1;
+    recipes.push_back(std::move(recipe));
+  }
 }
 
 void CaseRecipes::addLargeSizes() {

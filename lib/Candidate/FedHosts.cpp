@@ -104,6 +104,10 @@ llvm::Expected<RecordRequest> RecordedCases::hostRequest(const ProgramArtefacts 
     return hostRequest.takeError();
   hostRequest->quietSeconds = quietSeconds;
   hostRequest->elsewhere = elsewhere;
+  auto replacement = replacementFor(recordedAs);
+  if (!replacement)
+    return replacement.takeError();
+  hostRequest->replacement = std::move(*replacement);
   std::lock_guard<std::mutex> lock(mutex);
   if (auto known = endless.find(digestOf(program.text)); known != endless.end())
     return known->second.asError();
@@ -129,10 +133,10 @@ llvm::Error RecordedCases::takeHostRun(const Recording &recording, const std::st
   }
   if (recording.status == RecordStatus::Unsupported || recording.status == RecordStatus::Mismatch)
     return cannotFollow(withoutProgram(recording.message), recording.note);
+  if (recording.hasUnknownUpload)
+    return cannotFollow("it uploads its inputs in another form than the original's");
   // A program that checks what it made of others' results may well say that they are wrong.
-  const bool ended = recording.plan.outcome.ending == kbrt::Ending::Exit;
-  if (recording.status != RecordStatus::Good &&
-      !(mayFail && ended && recording.status == RecordStatus::ProgramFailed)) {
+  if (recording.status != RecordStatus::Good && !(mayFail && hasEndedByItself(recording))) {
     Recording failed = recording;
     failed.message += " on case " + recordedAs.test.name;
     if (elsewhere)
@@ -167,7 +171,7 @@ llvm::Expected<std::string> RecordedCases::feedAs(const std::string &key,
       return cannotFollow(**reads);
     }
     return takeHostRun(*recording, key, program, recordedAs, elsewhere,
-                       recordedAs.test.feedsOtherResults);
+                       recordedAs.test.feedsOtherResults || recordedAs.replacement);
   });
 }
 

@@ -44,6 +44,7 @@ llvm::Expected<std::string> RecordedCases::feedItself(const ProgramArtefacts &pr
   const std::string key = ((elsewhere ? elsewhere->name : llvm::StringRef()).str() + "itself ") +
                           digestOf(program.text) + " " + recordedAs.test.name;
   return once(key, [&](const std::string &folder) -> llvm::Error {
+    const bool mayFail = recordedAs.replacement.has_value();
     // The way of its host, and what it read on it: its kernels run.
     llvm::SmallString<128> alone(folder);
     llvm::sys::path::append(alone, "alone");
@@ -53,7 +54,7 @@ llvm::Expected<std::string> RecordedCases::feedItself(const ProgramArtefacts &pr
     auto first = recordProgram(tools.runner, *own);
     if (!first)
       return first.takeError();
-    if (llvm::Error error = takeHostRun(*first, key, program, recordedAs, elsewhere, false))
+    if (llvm::Error error = takeHostRun(*first, key, program, recordedAs, elsewhere, mayFail))
       return error;
     // The same way without kernels, where copies are made when the host has waited for them.
     auto fed = hostRequest(program, recordedAs, folder, 0, elsewhere);
@@ -62,7 +63,7 @@ llvm::Expected<std::string> RecordedCases::feedItself(const ProgramArtefacts &pr
     auto recording = recordOracleFed(tools.runner, *fed, alone.str().str());
     if (!recording)
       return recording.takeError();
-    return takeHostRun(*recording, key, program, recordedAs, elsewhere, false);
+    return takeHostRun(*recording, key, program, recordedAs, elsewhere, mayFail);
   });
 }
 

@@ -101,6 +101,8 @@ llvm::Expected<std::string> RecordedCases::original(const TestCase &test) {
     return llvm::make_error<UsageError>("no case '" + test.name + "'");
   if (recipe->isDry)
     return recordCalls(first, *recipe);
+  if (recipe->replacement)
+    return replacedRun(*recipe);
   if (recipe->otherSources) {
     auto has = hasSources();
     if (!has)

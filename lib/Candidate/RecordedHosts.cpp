@@ -167,6 +167,10 @@ llvm::Expected<std::string> RecordedCases::record(const CaseRecipe &recipe) {
     auto recordRequest = request(first, recipe, **program, **image, folder);
     if (!recordRequest)
       return recordRequest.takeError();
+    auto replacement = replacementFor(recipe);
+    if (!replacement)
+      return replacement.takeError();
+    recordRequest->replacement = std::move(*replacement);
     if (recipe.test.name == recipes.recorded().test.name)
       recordRequest->onDraft = onDraft;
     auto recording =
@@ -179,6 +183,9 @@ llvm::Expected<std::string> RecordedCases::record(const CaseRecipe &recipe) {
       std::lock_guard<std::mutex> lock(mutex);
       recordSeconds[recipe.test.name] = recording->wallSeconds;
     }
+    // It may well say what is wrong with other inputs.
+    if (recipe.replacement && hasEndedByItself(*recording))
+      recording->status = RecordStatus::Good;
     if (recording->status != RecordStatus::Good && !recipe.test.recorded)
       recording->message += " on case " + recipe.test.name;
     if (llvm::Error error = recording->asError())

@@ -20,6 +20,7 @@ static bool changes(InputDistribution distribution, UploadWords kind, bool isNam
   switch (distribution) {
   case InputDistribution::SprinkledNumbers:
   case InputDistribution::FewSpecial:
+  case InputDistribution::NotFinite:
     return isNamed && kind == UploadWords::Numbers;
   case InputDistribution::ZeroRuns:
   case InputDistribution::EndRuns:
@@ -43,10 +44,14 @@ llvm::Expected<bool> RecordedCases::changesWords(const CaseRecipe &recipe,
       return recorded.takeError();
     const kbrt::Plan &plan = recorded->plan;
     const std::optional<SplitPlan> split =
-        splitFor(*recipe.distribution, plan, recorded->data(), kernelRecords);
+        splitFor(*recipe.distribution, plan, recorded->data(), kernelRecords, false);
+    hasFields |= split.has_value();
     kinds = split ? uploadWords(split->plan, RecordSizes(split->plan.buffers.size()))
                   : uploadWords(plan, recordSizes(plan, kernelRecords));
   }
+  // Uploads of numbers have a case of them anyhow, which is no boundary.
+  if (recipe.distribution == InputDistribution::NotFinite && !hasFields)
+    return false;
   for (auto [number, kind] : llvm::enumerate(*kinds))
     if (changes(*recipe.distribution, kind, !recipe.upload || *recipe.upload == number))
       return true;
@@ -104,7 +109,7 @@ llvm::Expected<std::string> RecordedCases::varied(const CaseRecipe &recipe) {
     return base.takeError();
   if (llvm::Error error = checkSpaceOnce(*base))
     return std::move(error);
-  if (keepsRecorded(*recipe.distribution)) {
+  if (keepsRecorded(*recipe.distribution) && !recipe.replacement) {
     llvm::Expected<bool> changes = changesWords(recipe, *base);
     if (!changes)
       return changes.takeError();
@@ -119,6 +124,32 @@ llvm::Expected<std::string> RecordedCases::varied(const CaseRecipe &recipe) {
                 return writeVaried(*base, recipe, lessenings(recipe), kernelRecords, *held,
                                    recipe.constants.empty() ? constants : recipe.constants, folder);
               });
+}
+
+llvm::Expected<std::optional<UploadReplacement>>
+RecordedCases::replacementFor(const CaseRecipe &recipe) {
+  if (!recipe.replacement)
+    return std::nullopt;
+  CaseRecipe other = recipe;
+  other.distribution = recipe.replacement;
+  llvm::Expected<std::string> base = record(recipes.recorded()), varied = this->varied(other);
+  if (!base || !varied)
+    return llvm::joinErrors(base.takeError(), varied.takeError());
+  return UploadReplacement{*base, *varied};
+}
+
+llvm::Expected<std::string> RecordedCases::replacedRun(const CaseRecipe &recipe) {
+  auto base = record(recipes.recorded());
+  if (!base)
+    return base.takeError();
+  std::string problem;
+  auto plan = kbrt::readPlan(*base, problem);
+  if (!plan)
+    return llvm::make_error<StoreError>(problem);
+  constexpr double mostSeconds = 2; // it is run once more, kernels and all
+  if (!goesByResults(*plan) || wholeSeconds() > mostSeconds)
+    return base;
+  return record(recipe);
 }
 
 void RecordedCases::lessen(const TestCase &test) {

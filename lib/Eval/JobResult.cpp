@@ -112,6 +112,7 @@ bool readRunResult(const json::Value &value, RunResult &result, json::Path path)
   if (result.status != RunStatus::Ok && result.message.empty())
     result.message = object->getString("status")->str();
   result.wallSeconds = object->getNumber("wallSeconds").value_or(0);
+  result.busySeconds = object->getNumber("processorSeconds").value_or(result.wallSeconds);
   result.variation = variationOf(*object);
   result.orderUnknown = object->getString("orderUnknown").value_or("").str();
   if (const json::Object *coverage = object->getObject("coverage"))

@@ -163,6 +163,12 @@ std::vector<uint64_t> specials(ElementType type) {
   return {floatBits(large, semantics), floatBits(-large, semantics)};
 }
 
+std::vector<uint64_t> notFinite(ElementType type) {
+  const llvm::fltSemantics &semantics = semanticsOf(type);
+  return {floatBits(std::nan(""), semantics), floatBits(HUGE_VAL, semantics),
+          floatBits(-HUGE_VAL, semantics)};
+}
+
 uint64_t negativeZero(ElementType type) { return uint64_t{1} << (8 * elementBytes(type) - 1); }
 
 /// Bits of the largest and of the lowest value.
@@ -202,6 +208,11 @@ bool change(Elements elements, ElementType type, bool isNamed, InputDistribution
       elements.place(specials(type), random);
     else
       elements.setRuns(0, 0);
+    return true;
+  case InputDistribution::NotFinite:
+    if (!isFloat || !isNamed)
+      return false;
+    elements.place(notFinite(type), random);
     return true;
   case InputDistribution::ZeroRuns:
     if (!isNamed && !isFloat)

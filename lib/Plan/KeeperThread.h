@@ -37,6 +37,11 @@ public:
     keeper->onDraft = std::move(then);
   }
 
+  /// FolderKeeper::onUpload, likewise.
+  void setOnUpload(std::function<std::optional<std::string>(std::string_view, bool)> then) {
+    keeper->onUpload = std::move(then);
+  }
+
   /// The program has ended: what it sent is written. After that, the keeper knows what came.
   kbrt::FolderKeeper &finish();
 

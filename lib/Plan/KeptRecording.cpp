@@ -143,7 +143,7 @@ static Expected<Recording> recordingOf(CompileOutcome outcome, const RecordReque
 Expected<Recording> kbopt::recordOrReuse(ProcessRunner &runner, const RecordRequest &request,
                                          CompileCache *kept, FileDigests &digests,
                                          StringRef machine) {
-  if (!kept)
+  if (!kept || request.replacement)
     return recordProgram(runner, request);
   if (llvm::Error error = realFileSystem().createDirectories(request.folder))
     return std::move(error);

@@ -2,6 +2,7 @@
 #include "kb-opt/Plan/Recorder.h"
 #include "KeeperThread.h"
 #include "OwnFolders.h"
+#include "ReplacedUploads.h"
 #include "kb-opt/Plan/PlanTransform.h"
 
 #include "kb-opt/Support/Digest.h"
@@ -38,6 +39,12 @@ Expected<std::string> Recording::observables() const {
   if (!bytes)
     return llvm::make_error<StoreError>(error);
   return std::move(*bytes);
+}
+
+bool kbopt::hasEndedByItself(const Recording &recording) {
+  return recording.status == RecordStatus::Good ||
+         (recording.status == RecordStatus::ProgramFailed &&
+          recording.plan.outcome.ending == Ending::Exit);
 }
 
 Error Recording::asError() const {
@@ -151,6 +158,8 @@ Expected<ProcessRequest> makeProcess(const RecordRequest &request, Mode mode,
   }
   if (request.isDry)
     set("KBRECORD_DRY", "1");
+  if (request.replacement)
+    set("KBRECORD_REPLACES", "1");
   if (request.otherSources)
     set("KBRECORD_SOURCES", llvm::Twine(request.otherSources));
   if (mode == Mode::Run)
@@ -366,6 +375,10 @@ Expected<Recording> run(ProcessRunner &runner, const RecordRequest &request, Mod
   if (files.exists(planPath)) // of an earlier run
     if (Error error = files.remove(planPath))
       return std::move(error);
+  ReplacedUploads replaced;
+  if (request.replacement)
+    if (Error error = replaced.read(*request.replacement))
+      return std::move(error);
   auto keeper =
       KeeperThread::start(request.folder, mode == Mode::Record, oracle,
                           request.limits.fileBytes + (uint64_t{64} << 20)); // and the plan
@@ -376,6 +389,9 @@ Expected<Recording> run(ProcessRunner &runner, const RecordRequest &request, Mod
       if (std::string folder = writeDraft(request.folder, text); !folder.empty())
         request.onDraft(folder);
     });
+  if (request.replacement)
+    (*keeper)->setOnUpload(
+        [&](StringRef bytes, bool hasRead) { return replaced.take(bytes, hasRead); });
   auto process = makeProcess(request, mode, **keeper);
   if (!process)
     return process.takeError();
@@ -405,6 +421,7 @@ Expected<Recording> run(ProcessRunner &runner, const RecordRequest &request, Mod
   recording.exitStatus = result->exitStatus;
   if (process->sandbox && mode == Mode::Run)
     recording.written = own.written();
+  recording.hasUnknownUpload = replaced.hasUnknown();
   recording.wallSeconds = result->wallSeconds;
   recording.peakMemoryBytes = result->peakMemoryBytes;
   const bool wrotePlan = plan->has_value();

@@ -151,6 +151,8 @@ llvm::StringRef kbopt::toString(InputDistribution distribution) {
     return "sprinkled-integers";
   case InputDistribution::FewSpecial:
     return "few-special";
+  case InputDistribution::NotFinite:
+    return "not-finite";
   case InputDistribution::ZeroRuns:
     return "zero-runs";
   case InputDistribution::EndRuns:

@@ -11,12 +11,20 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 
 namespace kbrt {
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+/// Of this thread, which executes all of a plan.
+double processorSeconds() {
+  timespec time = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
 
 double secondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -68,6 +76,7 @@ private:
   std::string oracleElements;         ///< of oracle images, in the place of observables
   std::unordered_map<std::string, size_t> launchOf; ///< key to index in result.launches
   Clock::time_point start = Clock::now();
+  double processorStart = processorSeconds();
   PlanResult result;
 };
 
@@ -323,6 +332,7 @@ PlanResult Execution::run() {
   result.message = std::move(message);
   result.observables = hasOracle() ? std::move(oracleElements) : std::move(observables);
   result.wallSeconds = secondsSince(start);
+  result.processorSeconds = processorSeconds() - processorStart;
   return std::move(result);
 }
 

@@ -49,6 +49,15 @@ public:
              : header.message == Message::Draft ? keeper.draft(text)
                                                 : reply(keeper.finish(text));
     }
+    case Message::Replace: {
+      std::string bytes;
+      if (!receiveText(header.bytes, bytes))
+        return false;
+      std::vector<char> others;
+      if (!keeper.replace(bytes.data(), bytes.size(), others))
+        return reply(0);
+      return reply(others.size()) && sendAll(socket, others.data(), others.size());
+    }
     case Message::Step:
       return keeper.noteStep(header.value);
     case Message::File: {

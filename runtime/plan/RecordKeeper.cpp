@@ -229,6 +229,16 @@ bool FolderKeeper::flush() {
   return false;
 }
 
+bool FolderKeeper::replace(const void *bytes, uint64_t count, std::vector<char> &others) {
+  if (!onUpload)
+    return false;
+  auto replaced = onUpload({static_cast<const char *>(bytes), count}, answered || storedBytes);
+  if (!replaced || replaced->size() != count)
+    return false;
+  others.assign(replaced->begin(), replaced->end());
+  return true;
+}
+
 bool FolderKeeper::draft(const std::string &plan) {
   if (isFinished || !flush())
     return false;

@@ -52,6 +52,12 @@ public:
   bool noteFile(const std::string &path) override {
     return say(Message::File, 0, path.data(), path.size());
   }
+  bool replace(const void *bytes, uint64_t count, std::vector<char> &others) override {
+    if (!say(Message::Replace, 0, bytes, count) || reply() != count)
+      return false;
+    others.resize(count);
+    return receiveAll(socket, others.data(), count);
+  }
   bool draft(const std::string &plan) override {
     return getpid() != owner || say(Message::Draft, 0, plan.data(), plan.size());
   }

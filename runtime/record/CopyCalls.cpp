@@ -71,9 +71,10 @@ Error hostToDevice(Session &session, const Copy &copy, const Region &to) {
                     copy.from.at + y * copy.from.pitch + copy.width);
     return cuda::success;
   }
-  session.backend->write(copy.to, copy.from, copy.width, copy.height);
-  session.sequence.upload(to, copy.from, copy.height, copy.stream,
-                          session.isPageLocked(copy.from.at), hostPart(session, copy));
+  const Rows source = session.sequence.replaced(copy.from, copy.width, copy.height);
+  session.backend->write(copy.to, source, copy.width, copy.height);
+  session.sequence.upload(to, source, copy.height, copy.stream, session.isPageLocked(copy.from.at),
+                          hostPart(session, copy));
   // The original's host is taken at its word: its kernels have run on what was there.
   if (session.sequence.mode == Mode::Oracle && isLate(session, copy, copy.from.at))
     session.sequence.order.addCopy(session.sequence.uploadedLate(copy.from, copy.height));

@@ -79,6 +79,18 @@ void Sequence::noteSource(UploadStep &step, const char *source) {
     sources.push_back({uploadCount, source, bytes});
 }
 
+Rows Sequence::replaced(Rows source, uint64_t width, uint64_t height) {
+  if (!replacesUploads || !keeper || isDry)
+    return source;
+  std::vector<char> bytes(width * height), others;
+  for (uint64_t y = 0; y < height; ++y)
+    std::memcpy(bytes.data() + y * width, source.at + y * source.pitch, width);
+  if (!keeper->replace(bytes.data(), bytes.size(), others))
+    return source;
+  replacements.push_back(std::move(others));
+  return {replacements.back().data(), width};
+}
+
 void Sequence::upload(const Region &region, Rows source, uint64_t height, uint32_t stream,
                       bool isStaged, HostPart host) {
   if (host != HostPart::Writes)

@@ -11,6 +11,7 @@
 #include "Backend.h"
 #include "HostOrder.h"
 #include "kbrt/RecordKeeper.h"
+#include <deque>
 #include <functional>
 #include <map>
 #include <string>
@@ -70,6 +71,12 @@ public:
   /// What the host has waited for.
   HostOrder order;
 
+  /// The keeper may put other bytes into the place of those that the host uploads.
+  bool replacesUploads = false;
+  /// \p source, which \p height rows of \p width bytes are uploaded from, or where what takes their
+  /// place lies until the end of the run.
+  Rows replaced(Rows source, uint64_t width, uint64_t height);
+
   /// Notes an upload of \p region from \p height rows of the host's memory at \p source, which
   /// are as many bytes. The caller has moved them.
   /// \p isStaged: \p source is page-locked, and filled again and again.
@@ -115,6 +122,7 @@ private:
   OracleSize oracle;
   uint64_t answered = 0; ///< bytes of the oracle's reads
   size_t readCount = 0;
+  std::deque<std::vector<char>> replacements;
 };
 
 } // namespace kbrt

@@ -137,6 +137,7 @@ Session::Session() : backend(makeBackend()), allocations(sequence, *backend) {
   const std::string socket = recorderSetting("SOCKET");
   if (!socket.empty())
     sequence.keeper = connectKeeper(socket);
+  sequence.replacesUploads = !recorderSetting("REPLACES").empty();
   sequence.isDry = !recorderSetting("DRY").empty();
   sequence.fileBytesLimit = numberSetting("FILE_BYTES", ~uint64_t{0});
   kernelSeconds = static_cast<double>(numberSetting("KERNEL_SECONDS", 0));

@@ -111,6 +111,7 @@ Outcome runOnCpu(const Job &job, Progress &progress) {
     result["coverage"] = coverageJson(coverageOf(*image));
   result["peakDeviceBytes"] = first.peakDeviceBytes;
   result["wallSeconds"] = first.wallSeconds;
+  result["processorSeconds"] = first.processorSeconds;
   if (!writeOutputs(job, first.observables, error))
     return environment();
   bool isClean =

@@ -20,6 +20,9 @@ struct CaseRecipe {
   uint64_t seed = 0;
   /// Absent: the inputs that the host code makes itself.
   std::optional<InputDistribution> distribution;
+  /// Both hosts run anew, and what they upload of the recorded case's inputs has values of this
+  /// distribution: for hosts that go by results, whose plans do not fit other inputs.
+  std::optional<InputDistribution> replacement;
   /// Whose recording the distribution changes; empty: the recorded case's.
   std::string variedCase;
   /// The upload that a distribution which keeps recorded values changes; absent: all.
@@ -87,6 +90,8 @@ private:
   void addCalls();
   /// Arguments of a whole program that are numbers, and other numbers from where it has them.
   void addSources();
+  /// Other inputs for whole programs that go by results.
+  void addReplacements();
   /// Sizes up to those that fill a device.
   void addLargeSizes();
   void numberRuns();

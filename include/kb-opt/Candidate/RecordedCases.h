@@ -156,6 +156,11 @@ private:
   llvm::Expected<bool> changesWords(const CaseRecipe &recipe, const std::string &recording);
   /// What stays true of varied uploads of \p recording, the program's own run. Found out once.
   llvm::Expected<const std::vector<InputFacts> &> heldFacts(const std::string &recording);
+  /// The recording of the original on other inputs, where \p recipe replaces what hosts upload and
+  /// the original's goes by results; its own run elsewhere.
+  llvm::Expected<std::string> replacedRun(const CaseRecipe &recipe);
+  /// What the recorder puts into the place of uploads on \p recipe; nothing unless it replaces any.
+  llvm::Expected<std::optional<UploadReplacement>> replacementFor(const CaseRecipe &recipe);
   /// The case whose recording \p recipe, which has a distribution, changes.
   const CaseRecipe &baseOf(const CaseRecipe &recipe) const;
   llvm::Expected<std::string> varied(const CaseRecipe &recipe);
@@ -195,6 +200,7 @@ private:
   std::optional<std::vector<UploadWords>>
       words; ///< what the program uploads; unknown before it was asked
   std::optional<std::vector<UploadWords>> fieldWords; ///< where the fields of records are apart
+  bool hasFields = false;                             ///< known with `fieldWords`
   std::map<std::string, unsigned> lessened;           ///< how often, by case
   std::atomic<unsigned> wholeRuns = 0;                ///< folders of `wholeProgram`
   std::map<std::string, double> recordSeconds;        ///< of the original's host, by case

@@ -111,6 +111,9 @@ struct RunResult {
   /// Where a repetition's outputs differed from the first one's; empty if all agree.
   std::string variation;
   double wallSeconds = 0;
+  /// What the CPU device computed in that time, which depends less on what else the machine does;
+  /// on a GPU the time that passed.
+  double busySeconds = 0;
   /// All findings that are not benign, in one line each.
   std::vector<std::string> defects() const;
 };

@@ -29,7 +29,7 @@ std::string describe(const ProgramConstants &constants);
 /// one of `boundaryDistributions`, into \p out, which is as large as \p data and all written:
 /// - SprinkledNumbers, SprinkledIntegers: of the upload of number \p only, or of all of that type.
 ///   Constants come as they are, and next to them on either side.
-/// - FewSpecial: of the upload \p only, which is of floating point.
+/// - FewSpecial, NotFinite: of the upload \p only, which is of floating point.
 /// - ZeroRuns: of the upload \p only; zeros of floating point have both signs.
 /// - EndRuns: of the upload \p only; the ends of floating point are large numbers.
 /// Uploads that hold device pointers, or elements of no known type, keep their bytes. Fails if the

@@ -69,9 +69,11 @@ enum class InputDistribution : uint8_t {
   SprinkledNumbers,  ///< floating point: each up to twice as large, one in eight a tie, a zero, a
                      ///< subnormal or a constant of the program
   SprinkledIntegers, ///< one in eight the end of its type, around zero or a constant of the program
-  FewSpecial,        ///< one upload has infinities, NaN and large numbers; the others runs of zeros
-  ZeroRuns,          ///< one upload has zeros at both ends and in the middle; the others are larger
-  EndRuns            ///< one upload has the largest value at both ends and the lowest in the middle
+  FewSpecial, ///< one upload has a few numbers of the order of the square root of the largest;
+              ///< the others are zero at both ends
+  NotFinite,  ///< floating point: a few are NaN, +Inf or -Inf
+  ZeroRuns,   ///< one upload has zeros at both ends and in the middle; the others are larger
+  EndRuns     ///< one upload has the largest value at both ends and the lowest in the middle
 };
 /// Those of floating-point values, which every program is held to.
 inline constexpr InputDistribution allInputDistributions[] = {
@@ -88,7 +90,8 @@ inline constexpr InputDistribution recordedDistributions[] = {
     InputDistribution::AnyIndex};
 inline constexpr InputDistribution boundaryDistributions[] = {
     InputDistribution::SprinkledNumbers, InputDistribution::SprinkledIntegers,
-    InputDistribution::FewSpecial, InputDistribution::ZeroRuns, InputDistribution::EndRuns};
+    InputDistribution::FewSpecial,       InputDistribution::NotFinite,
+    InputDistribution::ZeroRuns,         InputDistribution::EndRuns};
 inline bool isAtBoundaries(InputDistribution distribution) {
   return distribution >= InputDistribution::SprinkledNumbers;
 }

@@ -31,6 +31,11 @@ using kbrt::KernelTypes;
 /// By mangled name.
 using KernelRegisters = std::map<std::string, unsigned>;
 
+/// Folders of recordings of one plan.
+struct UploadReplacement {
+  std::string recorded, varied;
+};
+
 struct RecordRequest {
   std::string name;       ///< in messages; empty: the executable's file name
   std::string executable; ///< linked with libkbrecord
@@ -63,6 +68,9 @@ struct RecordRequest {
   /// How many times as fast as usual the clock behind events goes, of an executed program: what it
   /// prints of that clock is told from the rest by it.
   unsigned clockPace = 1;
+  /// The program's uploads of what was uploaded in one recording carry what is uploaded in another
+  /// one of the same plan. Its host keeps what it had.
+  std::optional<UploadReplacement> replacement = {};
   /// Of an oracle-fed run: only its calls count. Uploads have no bytes, results are zero, and
   /// memory is handed out and never touched, so that sizes may be those of a whole device.
   bool isDry = false;
@@ -104,6 +112,8 @@ struct Recording {
   /// executable and image, and without what is its own in a sandbox; nothing if that is not known
   /// in full. Of a good recording.
   std::optional<std::vector<std::string>> inputs;
+  /// Before its first read the program uploaded what RecordRequest::replacement does not know.
+  bool hasUnknownUpload = false;
   int exitStatus = -1;
   double wallSeconds = 0;
   uint64_t peakMemoryBytes = 0;
@@ -114,6 +124,9 @@ struct Recording {
   /// status 1: the fault is in the input program. Without a device a `ToolError`.
   llvm::Error asError() const;
 };
+
+/// Whether the program ended as it wanted to, with whatever status.
+bool hasEndedByItself(const Recording &recording);
 
 /// Runs the program with kernels executing. Fails only if it could not be run at
 /// all; what the program does wrong is in the status.

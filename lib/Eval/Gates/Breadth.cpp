@@ -59,7 +59,7 @@ static Expected<double> recordedSeconds(Judge::Impl &judge, double enough) {
                                          *refusal ? RunMode::Plain : RunMode::Check, options);
     if (!run)
       return run.takeError();
-    seconds = std::min(seconds, (*run)->wallSeconds);
+    seconds = std::min(seconds, (*run)->busySeconds);
     if (seconds <= enough)
       break;
   }
@@ -102,7 +102,7 @@ static Expected<bool> consents(Judge::Impl &judge, const TestCase &test) {
     if (!reference)
       return reference.takeError();
     if ((*reference)->run->status != RunStatus::Ok ||
-        (test.asksMore && (*reference)->run->wallSeconds > mostRunSeconds))
+        (test.asksMore && (*reference)->run->busySeconds > mostRunSeconds))
       return false;
     if (test.breaks && *test.breaks == Assumption::NoAlias) {
       // Who calls it in place wants what it gives elsewhere: other results are nobody's.

@@ -318,6 +318,12 @@ Expected<std::optional<GateRecord>> auditHost(GateContext &context, const TestCa
   Expected<HostWork> before = hostWork(*original), after = hostWork(*candidate);
   if (!before || !after)
     return joinErrors(before.takeError(), after.takeError());
+  const kbrt::Outcome &own = before->recorded.plan.outcome, &its = after->recorded.plan.outcome;
+  if (own.exitStatus != its.exitStatus)
+    return GateRecord::fail(gate, FailureClass::Correctness,
+                            formatv("the program ends with status {0} on case {1}, the original "
+                                    "with {2}",
+                                    its.exitStatus, test.name, own.exitStatus));
   if (before->launches && !after->launches)
     return GateRecord::fail(gate, FailureClass::Constraints, "the candidate launches no kernel");
   Expected<std::optional<GateRecord>> ordered =

@@ -52,7 +52,7 @@ struct PlanResult {
   std::string observables;
   std::vector<std::string> notes;
   uint64_t peakDeviceBytes = 0;
-  double wallSeconds = 0;
+  double wallSeconds = 0, processorSeconds = 0;
 };
 
 /// Executes \p plan with the kernels of \p image from a fresh device memory. Stops at the first

@@ -26,6 +26,7 @@ enum class Message : uint32_t {
   Finish,       ///< bytes; answered by a Reply of 1 or 0
   File,         ///< bytes of a path; none: of some that are not known
   Draft,        ///< bytes
+  Replace,      ///< bytes; answered by a Reply of a count and so many bytes, or of 0
 };
 
 struct MessageHeader {

@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -52,6 +53,9 @@ public:
   virtual bool noteStep(uint64_t digest) = 0;
   /// The program looked at the file or folder \p path, or at some that are not known: empty.
   virtual bool noteFile(const std::string &path) = 0;
+  /// Whether others take the place of the \p count bytes that the program uploads: they go to \p
+  /// others, and are as many.
+  virtual bool replace(const void *bytes, uint64_t count, std::vector<char> &others) = 0;
   /// The plan so far as JSON, while the program computes on the host.
   virtual bool draft(const std::string &plan) = 0;
   /// The plan as JSON; the end of the recording.
@@ -89,11 +93,15 @@ public:
   bool keepDevice(const std::string &facts) override;
   bool noteStep(uint64_t digest) override;
   bool noteFile(const std::string &path) override;
+  bool replace(const void *bytes, uint64_t count, std::vector<char> &others) override;
   bool draft(const std::string &plan) override;
   bool finish(const std::string &plan) override;
 
   /// Gets what `draft` got, once the bytes of its uploads are in the folder.
   std::function<void(const std::string &plan)> onDraft;
+  /// Gets the bytes of an upload, and whether the program has read a result before; returns what
+  /// takes their place, or nothing.
+  std::function<std::optional<std::string>(std::string_view bytes, bool hasRead)> onUpload;
   bool flush();
   /// errno of the first write that failed: the disk is full, say. 0: none did.
   int failure() const { return failed; }

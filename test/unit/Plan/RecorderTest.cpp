@@ -144,6 +144,31 @@ TEST_F(Recorder, WritesStepsDataAndObservables) {
   EXPECT_EQ(recording.plan.buffers.at(0).bytes, 16u);
 }
 
+TEST_F(Recorder, PutsOtherInputsInThePlaceOfThoseOfARecording) {
+  request.folder = folder->file("usual");
+  Recording usual = good("go-by-result");
+  EXPECT_EQ(usual.out, "2: 8 256\n");
+  std::vector<float> others = values<float>(usual, dataFileName);
+  others[0] = 3;
+  others[31] = 5;
+  const std::string varied = folder->file("varied");
+  llvm::cantFail(writePlanWithData(usual.plan, usual.folder, varied));
+  llvm::cantFail(realFileSystem().write(
+      varied + "/" + dataFileName,
+      llvm::StringRef(reinterpret_cast<const char *>(others.data()), 4 * others.size())));
+  request.folder = folder->file("other");
+  request.replacement = UploadReplacement{usual.folder, varied};
+  for (const char *program : {"go-by-result", "go-by-result-in-pieces"}) {
+    Recording other = good(program);
+    EXPECT_EQ(other.out, "6: 384 640\n") << program; // six times more
+    EXPECT_FALSE(other.hasUnknownUpload) << program;
+  }
+  EXPECT_EQ(values<float>(good("go-by-result"), dataFileName), others);
+  Recording unknown = good("go-by-another-result");
+  EXPECT_EQ(unknown.out, "4: 64 1056\n"); // its own
+  EXPECT_TRUE(unknown.hasUnknownUpload);
+}
+
 TEST_F(Recorder, IsTheSameEveryTime) {
   std::string first = planToJson(good("managed").plan);
   EXPECT_EQ(planToJson(good("managed").plan), first);

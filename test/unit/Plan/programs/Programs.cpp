@@ -116,6 +116,28 @@ int simple() {
   return 0;
 }
 
+/// Doubles 32 numbers, and again as often as the first result says; \p inPieces uploads
+/// the numbers in two pieces, \p isOther others in their place.
+int goByResult(bool inPieces, bool isOther) {
+  std::vector<float> values(32);
+  for (int i = 0; i < 32; ++i)
+    values[i] = static_cast<float>(i + (isOther ? 2 : 1));
+  float *x;
+  cudaMalloc(reinterpret_cast<void **>(&x), 128);
+  const int bytes = inPieces ? 64 + 4 : 128; // a piece of at most 64 bytes is no input
+  cudaMemcpy(x, values.data(), bytes, hostToDevice);
+  if (inPieces)
+    cudaMemcpy(x + 15, values.data() + 15, 68, hostToDevice);
+  scale(x, 32, 2);
+  float first;
+  cudaMemcpy(&first, x, 4, deviceToHost);
+  for (int i = 0; i < first; ++i)
+    scale(x, 32, 2);
+  cudaMemcpy(values.data(), x, 128, deviceToHost);
+  std::printf("%g: %g %g\n", first, values[0], values[31]);
+  return 0;
+}
+
 /// Computes its results again, as programs do that check themselves.
 int simpleAndSleep() {
   int status = simple();
@@ -433,6 +455,9 @@ const Command commands[] = {
     {"looking", looking},
     {"starting", starting},
     {"simple", simple},
+    {"go-by-result", [] { return goByResult(false, false); }},
+    {"go-by-result-in-pieces", [] { return goByResult(true, false); }},
+    {"go-by-another-result", [] { return goByResult(false, true); }},
     {"simple-and-sleep", simpleAndSleep},
     {"product", product},
     {"product-beyond", productBeyond},

@@ -1,0 +1,53 @@
+//===- ReplacedUploads.cpp ------------------------------------------------===//
+#include "ReplacedUploads.h"
+#include "kb-opt/Plan/PlanTransform.h"
+#include "kb-opt/Support/Error.h"
+
+using namespace kbopt;
+
+/// So few bytes are a size, a factor or a counter that begins anew.
+static constexpr size_t factorBytes = 64;
+
+static bool isUniform(llvm::StringRef bytes) { return bytes.drop_front() == bytes.drop_back(); }
+
+llvm::Error ReplacedUploads::read(const UploadReplacement &replacement) {
+  auto own = readRecordedPlan(replacement.recorded), other = readRecordedPlan(replacement.varied);
+  if (!own || !other)
+    return llvm::joinErrors(own.takeError(), other.takeError());
+  recorded = std::move(*own);
+  varied = std::move(*other);
+  for (const auto &[step, its] : llvm::zip(recorded.plan.steps, varied.plan.steps)) {
+    if (std::holds_alternative<kbrt::ReadStep>(step))
+      break;
+    const auto *upload = std::get_if<kbrt::UploadStep>(&step),
+               *otherUpload = std::get_if<kbrt::UploadStep>(&its);
+    if (!upload || !otherUpload || upload->to.bytes() <= factorBytes)
+      continue;
+    const llvm::StringRef bytes = recorded.data().substr(upload->data, upload->to.bytes()),
+                          others = varied.data().substr(otherUpload->data, bytes.size());
+    if (bytes.size() != upload->to.bytes() || others.size() != bytes.size())
+      return llvm::make_error<StoreError>("the plan in '" + replacement.varied +
+                                          "' is not that in '" + replacement.recorded + "'");
+    if (isUniform(bytes)) {
+      uniform.insert(bytes);
+    } else {
+      before.push_back(bytes);
+      after.push_back(others);
+    }
+  }
+  return llvm::Error::success();
+}
+
+std::optional<std::string> ReplacedUploads::take(llvm::StringRef bytes, bool hasRead) {
+  if (bytes.size() <= factorBytes || uniform.count(bytes))
+    return std::nullopt;
+  const auto pieces = findPieces(before, bytes);
+  if (!pieces) {
+    isUnknown |= !hasRead && !isUniform(bytes);
+    return std::nullopt;
+  }
+  std::string others;
+  for (const KnownPiece &piece : *pieces)
+    others += after[piece.number].substr(piece.offset, piece.bytes);
+  return others;
+}
