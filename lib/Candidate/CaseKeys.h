@@ -21,6 +21,9 @@ inline std::string joinPath(llvm::StringRef folder, llvm::StringRef name) {
 /// What a program does with its last results, such as computing them again, hands nothing over.
 inline constexpr double quietSeconds = 0.5;
 
+/// Runs that follow one another differ in the clock behind events.
+inline constexpr unsigned clockPaces = 5;
+
 /// A function's driver says at its end what the function returned.
 inline double quietOf(const Workload &workload) {
   return workload.kind == WorkloadKind::Program ? quietSeconds : 0;

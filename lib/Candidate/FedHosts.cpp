@@ -151,15 +151,15 @@ llvm::Error RecordedCases::takeHostRun(const Recording &recording, const std::st
   return writeHostResults(recording);
 }
 
-llvm::Expected<std::string> RecordedCases::feedAs(const std::string &key,
-                                                  const ProgramArtefacts &program,
-                                                  const CaseRecipe &recordedAs,
-                                                  const std::string &base, double quietSeconds,
-                                                  const OtherDevice *elsewhere) {
+llvm::Expected<std::string>
+RecordedCases::feedAs(const std::string &key, const ProgramArtefacts &program,
+                      const CaseRecipe &recordedAs, const std::string &base, double quietSeconds,
+                      const OtherDevice *elsewhere, unsigned clockPace) {
   return once(key, [&](const std::string &folder) -> llvm::Error {
     auto fedRequest = hostRequest(program, recordedAs, folder, quietSeconds, elsewhere);
     if (!fedRequest)
       return fedRequest.takeError();
+    fedRequest->clockPace = clockPace;
     auto recording = recordOracleFed(tools.runner, *fedRequest, base);
     if (!recording)
       return recording.takeError();
@@ -198,7 +198,9 @@ llvm::Expected<CaseSource::WholeRun> RecordedCases::originalHost(unsigned number
   if (number == 0)
     return printed;
   const std::string key = "the original's host " + std::to_string(number);
-  if (auto fed = feedAs(key, first, recipe, *base, /*quietSeconds=*/0, /*elsewhere=*/nullptr); !fed)
+  if (auto fed = feedAs(key, first, recipe, *base, /*quietSeconds=*/0, /*elsewhere=*/nullptr,
+                        1 + number % clockPaces);
+      !fed)
     return fed.takeError();
   return fedRun(key);
 }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "CaseData.h"
+#include "CaseKeys.h"
 #include "kb-opt/Candidate/RecordedCases.h"
 #include "kb-opt/Plan/RecordedPlan.h"
 #include "kb-opt/Support/Error.h"
@@ -76,11 +77,14 @@ llvm::Expected<CaseSource::HostRun> RecordedCases::runAgain(const ProgramArtefac
   const CaseRecipe &recordedAs = recipe->distribution ? recipes.recorded() : *recipe;
   const bool isOriginal = program.text == first.text;
   const OtherDevice *elsewhere = isOriginal ? nullptr : test.elsewhere;
-  const std::string key = "again " + std::to_string(runsAgain++);
+  const unsigned number = runsAgain++;
+  const std::string key = "again " + std::to_string(number);
   auto again = once(key, [&](const std::string &folder) -> llvm::Error {
     auto fed = hostRequest(program, recordedAs, folder, 0, elsewhere);
     if (!fed)
       return fed.takeError();
+    if (isOriginal) // what it prints of the clock differs from run to run
+      fed->clockPace = 1 + number % clockPaces;
     auto recording = recordOracleFed(tools.runner, *fed, results);
     if (!recording)
       return recording.takeError();

@@ -216,9 +216,7 @@ RecordedCases::wholeProgram(const ProgramArtefacts &program, llvm::StringRef oth
     if (!whole)
       return whole.takeError();
     whole->rounding = toString(rounding).str();
-    // Runs that follow one another differ in it.
-    constexpr unsigned paces = 5;
-    whole->clockPace = 1 + number % paces;
+    whole->clockPace = 1 + number % clockPaces;
     auto ended = executeProgram(tools.runner, *whole);
     if (!ended)
       return ended.takeError();

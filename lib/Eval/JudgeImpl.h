@@ -540,6 +540,12 @@ struct UnorderedSteps {
 /// Pointers inside memory are not looked at.
 UnorderedSteps unorderedSteps(const kbrt::Plan &plan);
 
+/// Whether \p result, of a candidate on \p test, says no more than that it takes long where there
+/// is many times the work: another algorithm may well.
+inline bool isTooLarge(const TestCase &test, const RunResult &result) {
+  return test.timesRecorded > 1 && result.status == RunStatus::Timeout && result.defects().empty();
+}
+
 /// \p result as a failed record of \p gate, if it did not end well or has
 /// defects; nothing otherwise.
 std::optional<GateRecord> failureOf(const RunResult &result, GateId gate, llvm::StringRef caseName);

@@ -162,7 +162,7 @@ Expected<ProcessRequest> makeProcess(const RecordRequest &request, Mode mode,
     set("KBRECORD_REPLACES", "1");
   if (request.otherSources)
     set("KBRECORD_SOURCES", llvm::Twine(request.otherSources));
-  if (mode == Mode::Run)
+  if (mode != Mode::Record)
     set("KBRECORD_CLOCK_PACE", llvm::Twine(request.clockPace));
   if (!request.registers.empty()) {
     std::string text;

@@ -126,7 +126,8 @@ private:
   /// `feed`, under the name \p key.
   llvm::Expected<std::string> feedAs(const std::string &key, const ProgramArtefacts &program,
                                      const CaseRecipe &recordedAs, const std::string &base,
-                                     double quietSeconds, const OtherDevice *elsewhere);
+                                     double quietSeconds, const OtherDevice *elsewhere,
+                                     unsigned clockPace = 1);
   /// The request behind a run of a host of \p program alone, which may take some times as long as
   /// the original's. Fails where it took too long once.
   llvm::Expected<RecordRequest> hostRequest(const ProgramArtefacts &program,

@@ -65,8 +65,8 @@ struct RecordRequest {
   /// Other numbers than usual: from the C library's random number generators, and in what the
   /// program reads of its working directory. 0: the usual ones.
   unsigned otherSources = 0;
-  /// How many times as fast as usual the clock behind events goes, of an executed program: what it
-  /// prints of that clock is told from the rest by it.
+  /// How many times as fast as usual the clock behind events goes, of a program that is executed or
+  /// fed: what it prints of that clock is told from the rest by it.
   unsigned clockPace = 1;
   /// The program's uploads of what was uploaded in one recording carry what is uploaded in another
   /// one of the same plan. Its host keeps what it had.

@@ -387,6 +387,9 @@ Expected<GateRecord> compareOnCases(GateContext &context, ArrayRef<TestCase> tes
         judge.run(context.candidate, test, RunMode::Plain, judge.runOptions());
     if (!run)
       return blameProgram(run.takeError(), gate, FailureClass::Runtime);
+    if (isTooLarge(test, **run))
+      return GateRecord::undecided(gate, "the candidate takes too long on case " + test.name +
+                                             ": " + (*run)->message);
     if (std::optional<GateRecord> failure = failureOf(**run, gate, test.name))
       return std::move(*failure);
     Expected<GateRecord> record = compareRun(context, test, **run, gate, notes);
