@@ -232,6 +232,8 @@ static llvm::Expected<VariedUploads> varyAs(const CaseRecipe &recipe, unsigned l
                                             const kbrt::Plan &plan, llvm::StringRef data,
                                             llvm::MutableArrayRef<uint8_t> bytes) {
   const InputDistribution distribution = *recipe.distribution;
+  if (distribution == InputDistribution::Searched)
+    return changeInputs(plan, data, bytes, recipe.changes);
   if (isAtBoundaries(distribution))
     return varyAtBoundaries(plan, data, bytes, recipe.seed, distribution, recipe.upload, constants);
   if (keepsRecorded(distribution))

@@ -101,6 +101,16 @@ CaseRecipe CaseRecipes::varied(llvm::StringRef name, InputDistribution distribut
   return recipe;
 }
 
+CaseRecipe CaseRecipes::changed(llvm::ArrayRef<InputChange> changes) const {
+  CaseRecipe recipe =
+      varied("found input: " + describe(changes), InputDistribution::Searched, std::nullopt);
+  recipe.changes = changes.vec();
+  recipe.test.hasEqualValues = llvm::any_of(changes, [](const InputChange &change) {
+    return change.kind == InputChange::Kind::Set && change.every == 1;
+  });
+  return recipe;
+}
+
 void CaseRecipes::addFilled(const CaseRecipe &far) {
   // What the workload states of uploads is known for the recorded sizes.
   if (!workload.uploadFacts.empty())

@@ -18,6 +18,8 @@ using namespace kbopt;
 /// they are those that are \p named.
 static bool changes(InputDistribution distribution, UploadWords kind, bool isNamed) {
   switch (distribution) {
+  case InputDistribution::Searched:
+    return true;
   case InputDistribution::SprinkledNumbers:
   case InputDistribution::FewSpecial:
   case InputDistribution::NotFinite:

@@ -25,6 +25,14 @@ Expected<std::vector<std::string>> CaseSource::branchesNotTaken(const ProgramArt
   return std::vector<std::string>();
 }
 Expected<bool> CaseSource::asksDevice(const ProgramArtefacts &) { return true; }
+Expected<std::vector<ChangeableUpload>> CaseSource::changeableUploads() {
+  return std::vector<ChangeableUpload>();
+}
+Error CaseSource::writeChanged(const ProgramArtefacts &, ArrayRef<InputChange>,
+                               const std::string &) {
+  return make_error<UsageError>("no inputs are changed");
+}
+std::optional<TestCase> CaseSource::changedCase(ArrayRef<InputChange>) { return std::nullopt; }
 bool CaseSource::readsOtherwise(const ProgramArtefacts &) { return false; }
 Expected<CaseSource::HostRun> CaseSource::runAgain(const ProgramArtefacts &, const TestCase &,
                                                    const std::string &) {

@@ -87,10 +87,11 @@ Expected<DeviceImage> CpuDevice::build(const ProgramArtefacts &program, RunMode 
 
 Expected<DeviceImage> CpuDevice::buildImage(StringRef bitcode, const Digest &digest, RunMode mode) {
   CpuImageOptions imageOptions;
-  imageOptions.mode = mode == RunMode::Plain   ? kbrt::ImageMode::Plain
-                      : mode == RunMode::Check ? kbrt::ImageMode::Check
-                      : mode == RunMode::Count ? kbrt::ImageMode::Count
-                                               : kbrt::ImageMode::Oracle;
+  imageOptions.mode = mode == RunMode::Plain    ? kbrt::ImageMode::Plain
+                      : mode == RunMode::Check  ? kbrt::ImageMode::Check
+                      : mode == RunMode::Count  ? kbrt::ImageMode::Count
+                      : mode == RunMode::Oracle ? kbrt::ImageMode::Oracle
+                                                : kbrt::ImageMode::Search;
   imageOptions.timings = options.timings;
   imageOptions.compiles = options.compiles;
   TimedPart timed(options.timings, "CPU images", toString(mode).str());

@@ -17,6 +17,8 @@ StringRef toString(RunMode mode) {
     return "count";
   case RunMode::Oracle:
     return "oracle";
+  case RunMode::Search:
+    return "search";
   }
   return "";
 }

@@ -96,6 +96,22 @@ static std::set<kbrt::SourcePosition> readPositions(const json::Array *all) {
   return positions;
 }
 
+static std::vector<kbrt::NearPlace> readNear(const json::Array &all) {
+  std::vector<kbrt::NearPlace> places;
+  for (const json::Value &entry : all) {
+    const json::Array *one = entry.getAsArray();
+    if (!one || one->size() != 6)
+      continue;
+    auto number = [&](size_t i) { return (*one)[i].getAsNumber().value_or(0); };
+    places.push_back({{static_cast<uint32_t>(number(0)), static_cast<uint32_t>(number(1))},
+                      static_cast<uint32_t>(number(2)),
+                      number(3),
+                      number(4),
+                      number(5)});
+  }
+  return places;
+}
+
 bool readRunResult(const json::Value &value, RunResult &result, json::Path path) {
   const json::Object *object = value.getAsObject();
   if (!object || object->getInteger("version") != 1) {
@@ -118,6 +134,8 @@ bool readRunResult(const json::Value &value, RunResult &result, json::Path path)
   if (const json::Object *coverage = object->getObject("coverage"))
     result.coverage = {readPositions(coverage->getArray("reached")),
                        readPositions(coverage->getArray("unreached"))};
+  if (const json::Array *near = object->getArray("near"))
+    result.near = readNear(*near);
   if (const json::Array *findings = object->getArray("findings"))
     for (const json::Value &entry : *findings)
       if (const json::Object *finding = entry.getAsObject())

@@ -475,10 +475,16 @@ llvm::Expected<GateRecord> runTimedOutputs(GateContext &context);   // G12
 llvm::Expected<GateRecord> runPhysics(GateContext &context);        // G13
 llvm::Expected<GateRecord> runWholeProgram(GateContext &context);   // G14
 llvm::Expected<GateRecord> runUnseenShapes(GateContext &context);   // G15
-/// A line of the candidate's kernels that is not the original's own and that no case has executed,
-/// as an undecided record of G7; nothing if there is none. Makes the checked runs that earlier
-/// gates have not made.
-llvm::Expected<std::optional<GateRecord>> findUnexecuted(GateContext &context);
+/// Whether the original's own run of \p test, a case that asks more or breaks an assumption, is
+/// clean and tells something. Found out once; false also where the original cannot be recorded on
+/// it.
+llvm::Expected<bool> consents(Judge::Impl &judge, const TestCase &test);
+/// The candidate's checked run on \p test, to which the original consents, and its results there.
+llvm::Expected<GateRecord> holdTo(GateContext &context, const TestCase &test);
+/// Lines of the candidate's kernels that are not the original's own and that no case has executed:
+/// inputs are searched for that lead there, and the candidate is held to them. An undecided record
+/// of G7 where none is found for a line. Makes the checked runs that earlier gates have not made.
+llvm::Expected<GateRecord> searchUnexecuted(GateContext &context);
 /// Makes G14's first runs before its turn, where they fit into the time that is left.
 void runWholeProgramAhead(GateContext &context);
 /// A part of G14: how the candidate's own host, given the original's results, prints otherwise than

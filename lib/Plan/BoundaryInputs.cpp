@@ -15,10 +15,6 @@ namespace {
 /// One element in so many is a value of the dictionary.
 constexpr uint64_t sprinkleEvery = 4;
 
-bool isInteger(ElementType type) {
-  return type != ElementType::Unknown && type != ElementType::Bool && !isFloatingPoint(type);
-}
-
 llvm::APFloat fromBits(uint64_t bits, ElementType type) {
   return llvm::APFloat(semanticsOf(type), llvm::APInt(8 * elementBytes(type), bits, false, true));
 }

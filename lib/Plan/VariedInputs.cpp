@@ -157,6 +157,8 @@ llvm::StringRef kbopt::toString(InputDistribution distribution) {
     return "zero-runs";
   case InputDistribution::EndRuns:
     return "end-runs";
+  case InputDistribution::Searched:
+    return "searched";
   }
   llvm_unreachable("all distributions are handled");
 }

@@ -12,6 +12,11 @@
 
 namespace kbopt {
 
+inline bool isInteger(kbrt::ElementType type) {
+  return type != kbrt::ElementType::Unknown && type != kbrt::ElementType::Bool &&
+         !kbrt::isFloatingPoint(type);
+}
+
 /// By place in \p data, the type of the floating-point elements that are uploaded from there;
 /// Unknown where there are none, or where uploads differ. Fails if the plan reaches beyond \p data.
 llvm::Expected<std::map<uint64_t, kbrt::ElementType>> variedTypes(const kbrt::Plan &plan,

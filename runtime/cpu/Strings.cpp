@@ -13,6 +13,8 @@ const char *toString(ImageMode mode) {
     return "count";
   case ImageMode::Oracle:
     return "oracle";
+  case ImageMode::Search:
+    return "search";
   }
   return "?";
 }

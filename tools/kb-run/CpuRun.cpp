@@ -28,6 +28,14 @@ Json coverageJson(const Coverage &coverage) {
   return {{"reached", coverage.reached}, {"unreached", coverage.unreached}};
 }
 
+Json nearJson(const std::vector<NearPlace> &places) {
+  Json all = Json::array();
+  for (const NearPlace &place : places)
+    all.push_back({place.position.first, place.position.second, place.branches, place.distance,
+                   place.left, place.right});
+  return all;
+}
+
 bool hasErrors(const PlanResult &result) {
   for (const Finding &finding : result.findings)
     if (finding.severity == Severity::Error)
@@ -107,8 +115,10 @@ Outcome runOnCpu(const Job &job, Progress &progress) {
                            {"expectedBytes", observableBytes(plan)},
                            {"digest", digestOf(first.observables)}};
   result["repetitions"] = repetitions;
-  if (image->getMode() == ImageMode::Check)
+  if (image->getMode() == ImageMode::Check || image->getMode() == ImageMode::Search)
     result["coverage"] = coverageJson(coverageOf(*image));
+  if (image->getMode() == ImageMode::Search)
+    result["near"] = nearJson(nearPlaces(*image));
   result["peakDeviceBytes"] = first.peakDeviceBytes;
   result["wallSeconds"] = first.wallSeconds;
   result["processorSeconds"] = first.processorSeconds;

@@ -113,11 +113,12 @@ ImageMode modeFromName(const std::string &name) {
   constexpr std::pair<const char *, ImageMode> modes[] = {{"plain", ImageMode::Plain},
                                                           {"check", ImageMode::Check},
                                                           {"count", ImageMode::Count},
-                                                          {"oracle", ImageMode::Oracle}};
+                                                          {"oracle", ImageMode::Oracle},
+                                                          {"search", ImageMode::Search}};
   for (auto &[text, mode] : modes)
     if (name == text)
       return mode;
-  throw Wrong{"mode: '" + name + "' is none of plain, check, count, oracle"};
+  throw Wrong{"mode: '" + name + "' is none of plain, check, count, oracle, search"};
 }
 
 void readSubject(Fields &fields, JobSubject &subject) {

@@ -8,6 +8,7 @@
 
 #include "kb-opt/Eval/Judge.h"
 #include "kb-opt/Plan/BoundaryInputs.h"
+#include "kb-opt/Plan/ChangedInputs.h"
 #include "kb-opt/Plan/GeneratedMain.h"
 #include "kb-opt/Plan/PlanTransform.h"
 
@@ -27,6 +28,8 @@ struct CaseRecipe {
   std::string variedCase;
   /// The upload that a distribution which keeps recorded values changes; absent: all.
   std::optional<unsigned> upload;
+  /// InputDistribution::Searched's.
+  std::vector<InputChange> changes;
   BufferLayout layout = BufferLayout::Separate;
   std::vector<DriverCall> calls; ///< empty: one at `sizes` from `seed`
   bool ownStream = false;
@@ -65,6 +68,8 @@ public:
   /// Further ones for a candidate that has \p constants which the original has not: these among the
   /// inputs, and sizes around the integers of them. Their names tell the constants.
   std::vector<CaseRecipe> around(const ProgramConstants &constants) const;
+  /// The recorded case with \p changes, which its name tells.
+  CaseRecipe changed(llvm::ArrayRef<InputChange> changes) const;
 
   /// What the workload states of sizes, pointers and scalars, which all cases keep: one sentence
   /// each.

@@ -51,6 +51,10 @@ public:
   std::vector<TestCase> cases() override;
   /// Those around the constants of its text.
   std::vector<TestCase> casesFor(const ProgramArtefacts &program) override;
+  llvm::Expected<std::vector<ChangeableUpload>> changeableUploads() override;
+  llvm::Error writeChanged(const ProgramArtefacts &program, llvm::ArrayRef<InputChange> changes,
+                           const std::string &folder) override;
+  std::optional<TestCase> changedCase(llvm::ArrayRef<InputChange> changes) override;
   /// The program's own run.
   TestCase recorded();
   llvm::Expected<std::string> original(const TestCase &test) override;
@@ -197,7 +201,7 @@ private:
   const ProgramConstants constants; ///< of the original
   const std::unique_ptr<HostWays> ways;
   mutable std::mutex mutex;                               ///< of what follows
-  std::map<std::string, std::vector<CaseRecipe>> further; ///< by what CaseRecipes::around was asked
+  std::map<std::string, std::vector<CaseRecipe>> further; ///< by what CaseRecipes was asked
   std::optional<std::vector<UploadWords>>
       words; ///< what the program uploads; unknown before it was asked
   std::optional<std::vector<UploadWords>> fieldWords; ///< where the fields of records are apart

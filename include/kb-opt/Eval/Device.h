@@ -17,9 +17,10 @@
 namespace kbopt {
 
 /// How device code is built and what a run of it yields: outputs alone,
-/// findings of the access checks, counters, or float64 references in the place of outputs.
-enum class RunMode { Plain, Check, Count, Oracle };
-llvm::StringRef toString(RunMode mode); ///< "plain", "check", "count", "oracle"
+/// findings of the access checks, counters, float64 references in the place of outputs, or how near
+/// it came to code that it did not execute.
+enum class RunMode { Plain, Check, Count, Oracle, Search };
+llvm::StringRef toString(RunMode mode); ///< "plain", "check", "count", "oracle", "search"
 
 /// Rounding direction of floating-point arithmetic. Anything but Nearest is for
 /// the original alone: it measures how far rounding moves its results.
@@ -103,8 +104,10 @@ struct RunResult {
   /// Why a checked run does not know whether steps in no order use the same bytes; empty if it
   /// does.
   std::string orderUnknown;
-  /// Of a checked run, which of the source was executed.
+  /// Of a run in mode Check or Search, which of the source was executed.
   kbrt::Coverage coverage;
+  /// In mode Search, how near the run came to the rest.
+  std::vector<kbrt::NearPlace> near;
   /// Bytes of each read step of the plan, in order. In mode Oracle a kbrt::OracleElement for each
   /// floating-point number that it reads, and nothing for a step that reads other types.
   std::vector<SharedBytes> outputs;

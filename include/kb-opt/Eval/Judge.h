@@ -14,6 +14,7 @@
 #include "kb-opt/Eval/Comparator.h"
 #include "kb-opt/Eval/Device.h"
 #include "kb-opt/Eval/Verdict.h"
+#include "kb-opt/Plan/ChangedInputs.h"
 #include "kb-opt/Plan/OtherDevice.h"
 #include "kb-opt/Support/Clock.h"
 #include "kb-opt/Support/Error.h"
@@ -135,6 +136,15 @@ public:
     (void)program;
     return {};
   }
+  /// What the original uploads in its recorded case that single changes may be made of.
+  virtual llvm::Expected<std::vector<ChangeableUpload>> changeableUploads();
+  /// Writes the plan of \p program on the recorded case with \p changes to \p folder. Where the
+  /// original states or keeps something of its inputs, so do they.
+  virtual llvm::Error writeChanged(const ProgramArtefacts &program,
+                                   llvm::ArrayRef<InputChange> changes, const std::string &folder);
+  /// The recorded case with \p changes, which is a case as any from then on; it asks more. Nothing
+  /// where there are no `changeableUploads`.
+  virtual std::optional<TestCase> changedCase(llvm::ArrayRef<InputChange> changes);
   /// Folder of the original's recording: plan.json, data.bin, observables.bin.
   virtual llvm::Expected<std::string> original(const TestCase &test) = 0;
   /// Folder of the candidate's: host code run against the recorder alone with

@@ -73,7 +73,8 @@ enum class InputDistribution : uint8_t {
               ///< the others are zero at both ends
   NotFinite,  ///< floating point: a few are NaN, +Inf or -Inf
   ZeroRuns,   ///< one upload has zeros at both ends and in the middle; the others are larger
-  EndRuns     ///< one upload has the largest value at both ends and the lowest in the middle
+  EndRuns,    ///< one upload has the largest value at both ends and the lowest in the middle
+  Searched    ///< as single changes say (ChangedInputs.h)
 };
 /// Those of floating-point values, which every program is held to.
 inline constexpr InputDistribution allInputDistributions[] = {

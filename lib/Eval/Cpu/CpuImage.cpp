@@ -83,6 +83,10 @@ static Error translate(ImageContext &context, TargetMachine &host) {
     instrumentChecks(context);
     instrumentCoverage(context);
   }
+  if (context.mode == kbrt::ImageMode::Search) {
+    instrumentCoverage(context);
+    instrumentBranches(context);
+  }
   if (context.mode == kbrt::ImageMode::Oracle)
     instrumentOracle(context);
   markWays(context);

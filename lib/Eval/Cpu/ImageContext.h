@@ -130,6 +130,14 @@ struct ReachedPlace {
   unsigned index = 0, function = 0, line = 0, column = 0;
 };
 
+/// From one basic block to another.
+struct TakenEdge {
+  llvm::GlobalVariable *flags = nullptr; ///< ReachedPlace's, of both
+  unsigned from = 0, to = 0;
+  llvm::GlobalVariable *misses = nullptr; ///< with its kbrt::NearestMiss; null where there is none
+  unsigned way = 0;                       ///< of them
+};
+
 /// Declared in device code where a 32-bit shared address becomes a pointer.
 constexpr const char sharedPointerFunction[] = "kb.shared.pointer";
 
@@ -151,7 +159,8 @@ public:
   std::vector<Mix> mixes;
   std::vector<Branch> branches;
   std::vector<UnsupportedConstruct> unsupported;
-  std::vector<ReachedPlace> reached; ///< mode Check
+  std::vector<ReachedPlace> reached; ///< modes Check and Search
+  std::vector<TakenEdge> edges;      ///< mode Search
 
   /// The innermost place of \p location in the main file; without one the
   /// innermost outside system headers, else the innermost.

@@ -67,6 +67,10 @@ std::set<kbrt::SourcePosition> executedPlaces(const ImageContext &context,
 /// Makes every basic block say that it was executed.
 void instrumentCoverage(ImageContext &context);
 
+/// Mode Search, after `instrumentCoverage`: makes every branch say how near it came to the way that
+/// it did not take.
+void instrumentBranches(ImageContext &context);
+
 /// Clones kernels into counted versions that log accesses, blocks, branches.
 void instrumentCounts(ImageContext &context);
 

@@ -189,7 +189,8 @@ void TableWriter::assignSitesToKernels() {
 
 void TableWriter::write() {
   assignSitesToKernels();
-  SmallVector<Constant *> kernels, variables, sites, blocks, mixes, branches, unsupported, places;
+  SmallVector<Constant *> kernels, variables, sites, blocks, mixes, branches, unsupported, places,
+      edges;
   for (const Kernel &kernel : context.kernels)
     kernels.push_back(kernelRow(kernel));
   for (const Variable &variable : context.variables)
@@ -216,7 +217,19 @@ void TableWriter::write() {
         row({ConstantExpr::getInBoundsGetElementPtr(Type::getInt8Ty(c), p.flags, i64(p.index)),
              i32(p.function), i32(p.line), i32(p.column)}));
 
-  Constant *info = row({i32(kbrt::imageAbiVersion), i32(uint64_t(context.mode)),
+  for (const TakenEdge &e : context.edges) {
+    auto flag = [&](unsigned index) {
+      return ConstantExpr::getInBoundsGetElementPtr(Type::getInt8Ty(c), e.flags, i64(index));
+    };
+    Constant *nearest = ConstantPointerNull::get(PointerType::getUnqual(c));
+    if (e.misses)
+      nearest = ConstantExpr::getInBoundsGetElementPtr(
+          Type::getInt8Ty(c), e.misses, i64(uint64_t(e.way) * sizeof(kbrt::NearestMiss)));
+    edges.push_back(row({flag(e.from), flag(e.to), nearest}));
+  }
+
+  Constant *info = row({i32(kbrt::imageAbiVersion),
+                        i32(uint64_t(context.mode)),
                         array("kernels", kernels, sizeof(kbrt::KernelInfo)),
                         array("variables", variables, sizeof(kbrt::VariableInfo)),
                         array("sites", sites, sizeof(kbrt::SiteInfo)),
@@ -224,10 +237,18 @@ void TableWriter::write() {
                         array("mixes", mixes, sizeof(kbrt::MixInfo)),
                         array("branches", branches, sizeof(kbrt::BranchInfo)),
                         array("unsupported", unsupported, sizeof(kbrt::UnsupportedInfo)),
-                        array("places", places, sizeof(kbrt::PlaceInfo)), i32(kernels.size()),
-                        i32(variables.size()), i32(sites.size()), i32(blocks.size()),
-                        i32(mixes.size()), i32(branches.size()), i32(unsupported.size()),
-                        i32(places.size()), text(context.mainFile)});
+                        array("places", places, sizeof(kbrt::PlaceInfo)),
+                        array("edges", edges, sizeof(kbrt::EdgeInfo)),
+                        i32(kernels.size()),
+                        i32(variables.size()),
+                        i32(sites.size()),
+                        i32(blocks.size()),
+                        i32(mixes.size()),
+                        i32(branches.size()),
+                        i32(unsupported.size()),
+                        i32(places.size()),
+                        i32(edges.size()),
+                        text(context.mainFile)});
   assert(module.getDataLayout().getTypeAllocSize(info->getType()) == sizeof(kbrt::ImageInfo));
   new GlobalVariable(module, info->getType(), true, GlobalValue::ExternalLinkage, info,
                      kbrt::imageSymbol);

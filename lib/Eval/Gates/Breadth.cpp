@@ -66,9 +66,7 @@ static Expected<double> recordedSeconds(Judge::Impl &judge, double enough) {
   return seconds;
 }
 
-/// `allows`, found out once; false also where the original cannot be recorded on \p test, and where
-/// \p test changes nothing.
-static Expected<bool> consents(Judge::Impl &judge, const TestCase &test) {
+Expected<bool> consents(Judge::Impl &judge, const TestCase &test) {
   Expected<const bool &> known = judge.consents.get(test.name, [&]() -> Expected<bool> {
     if (test.timesRecorded > 1) {
       const double enough = mostLargeRunSeconds / static_cast<double>(test.timesRecorded);
@@ -171,6 +169,37 @@ static std::vector<char> checkAhead(GateContext &context, ArrayRef<TestCase> tes
   return isBegun;
 }
 
+Expected<GateRecord> holdTo(GateContext &context, const TestCase &test) {
+  Judge::Impl &judge = context.judge;
+  std::vector<std::string> details;
+  Expected<std::optional<std::string>> refusal = judge.cpuRefusal(test);
+  if (!refusal)
+    return refusal.takeError();
+  if (*refusal) {
+    details.push_back("on case " + test.name + " accesses are not checked: " + **refusal);
+  } else {
+    Expected<RunPointer> checked =
+        judge.run(context.candidate, test, RunMode::Check, judge.cpuOptions(context.candidate));
+    if (!checked) {
+      Expected<GateRecord> failed =
+          blameProgram(checked.takeError(), GateId::G7, FailureClass::Runtime);
+      return failed ? withRemedy(std::move(*failed), test, judge.cases)
+                    : Expected<GateRecord>(failed.takeError());
+    }
+    if (isTooLarge(test, **checked))
+      details.push_back("on case " + test.name +
+                        " accesses are not checked: " + (*checked)->message);
+    else if (std::optional<GateRecord> failure = failureOf(**checked, GateId::G7, test.name))
+      return withRemedy(std::move(*failure), test, judge.cases);
+  }
+  Expected<GateRecord> compared = compareOnCases(context, test, GateId::G7);
+  if (!compared || compared->stops())
+    return compared;
+  GateRecord record = GateRecord::pass(GateId::G7);
+  record.details = std::move(details);
+  return record;
+}
+
 /// The cases that break what the candidate's passes assume; in the final check also
 /// those that break what they forgot to declare, and those that ask more.
 static Expected<GateRecord> breakAssumptions(GateContext &context) {
@@ -212,29 +241,10 @@ static Expected<GateRecord> breakAssumptions(GateContext &context) {
         record.details.push_back("not held to " + test.name + ": " + why->reason);
         continue;
       }
-    Expected<std::optional<std::string>> refusal = judge.cpuRefusal(test);
-    if (!refusal)
-      return refusal.takeError();
-    if (*refusal) {
-      record.details.push_back("on case " + test.name + " accesses are not checked: " + **refusal);
-    } else {
-      Expected<RunPointer> checked =
-          judge.run(context.candidate, test, RunMode::Check, judge.cpuOptions(context.candidate));
-      if (!checked) {
-        Expected<GateRecord> failed =
-            blameProgram(checked.takeError(), GateId::G7, FailureClass::Runtime);
-        return failed ? withRemedy(std::move(*failed), test, judge.cases)
-                      : Expected<GateRecord>(failed.takeError());
-      }
-      if (isTooLarge(test, **checked))
-        record.details.push_back("on case " + test.name +
-                                 " accesses are not checked: " + (*checked)->message);
-      else if (std::optional<GateRecord> failure = failureOf(**checked, GateId::G7, test.name))
-        return withRemedy(std::move(*failure), test, judge.cases);
-    }
-    Expected<GateRecord> compared = compareOnCases(context, test, GateId::G7);
-    if (!compared || compared->stops())
-      return compared;
+    Expected<GateRecord> held = holdTo(context, test);
+    if (!held || held->stops())
+      return held;
+    llvm::append_range(record.details, held->details);
     ++record.cases;
     context.isHeldToOtherResults |= test.feedsOtherResults;
     if (test.asksMore)
@@ -337,11 +347,11 @@ Expected<GateRecord> runBreadth(GateContext &context) {
         "whether it makes the same of other results is not known: the original's own host does "
         "not go its way with others, or takes too long");
   if (context.effort != JudgeEffort::Search) {
-    Expected<std::optional<GateRecord>> unexecuted = findUnexecuted(context);
-    if (!unexecuted)
-      return unexecuted.takeError();
-    if (*unexecuted)
-      return std::move(**unexecuted);
+    Expected<GateRecord> unexecuted = searchUnexecuted(context);
+    if (!unexecuted || unexecuted->stops())
+      return unexecuted;
+    record->cases += unexecuted->cases;
+    llvm::append_range(broken->details, unexecuted->details);
   }
   if (!context.omittedCases.empty())
     record->details.push_back(context.omittedCases);

@@ -4,7 +4,7 @@
 // are not the original's own, and that none of its checked runs came to.
 //
 //===----------------------------------------------------------------------===//
-#include "../JudgeImpl.h"
+#include "InputSearch.h"
 #include "SourceSegments.h"
 #include "kb-opt/Eval/LiveCode.h"
 #include "llvm/ADT/StringExtras.h"
@@ -68,9 +68,9 @@ void JudgedProgram::note(const kbrt::Coverage &coverage) {
     executed.unreached.erase(position);
 }
 
-/// Leaves of what no run of \p context's candidate executed that which a launch of the recorded
-/// case may come to, whatever the data are.
-static Error keepLiveCode(GateContext &context, std::set<kbrt::SourcePosition> &unreached) {
+/// The places that a launch of the recorded case may come to, whatever the data are; nothing if
+/// that is not known.
+static Expected<std::optional<std::set<kbrt::SourcePosition>>> liveCode(GateContext &context) {
   JudgedProgram &candidate = context.candidate;
   Expected<std::string> folder = context.judge.plan(candidate, context.judge.recordedCase());
   if (!folder)
@@ -81,50 +81,87 @@ static Error keepLiveCode(GateContext &context, std::set<kbrt::SourcePosition> &
   Expected<std::string> bitcode = realFileSystem().read(candidate.program->bitcodePath);
   if (!bitcode)
     return bitcode.takeError();
-  Expected<std::optional<std::set<kbrt::SourcePosition>>> live =
-      livePlaces(*bitcode, recorded->plan);
-  if (!live)
-    return live.takeError();
-  if (*live)
-    std::erase_if(unreached, [&](const auto &position) { return !(*live)->count(position); });
-  return Error::success();
+  return livePlaces(*bitcode, recorded->plan);
 }
 
-Expected<std::optional<GateRecord>> findUnexecuted(GateContext &context) {
-  if (context.promise.guardsItsWays)
-    return std::nullopt;
+/// Makes the checked runs on the usual cases, which gates whose answers are kept have not made this
+/// time, until \p isDone.
+static Error runUsualCases(GateContext &context, function_ref<bool()> isDone) {
   Judge::Impl &judge = context.judge;
-  JudgedProgram &candidate = context.candidate;
-  const OwnLines own(judge.original.text, candidate.program->text);
-  auto missing = [&] {
-    std::lock_guard<std::mutex> lock(candidate.mutex);
-    return own.firstMissing(candidate.executed);
-  };
-  // Gates whose answers are kept have made no runs this time.
   for (const TestCase &test : judge.seenCases(context.caseCount)) {
-    if (!missing())
-      return std::nullopt;
+    if (isDone())
+      break;
     Expected<std::optional<std::string>> refusal = judge.cpuRefusal(test);
     if (!refusal)
       return refusal.takeError();
     if (*refusal)
       continue;
     Expected<RunPointer> run =
-        judge.run(candidate, test, RunMode::Check, judge.cpuOptions(candidate));
+        judge.run(context.candidate, test, RunMode::Check, judge.cpuOptions(context.candidate));
     if (!run)
       return run.takeError();
   }
-  if (!missing())
-    return std::nullopt;
-  kbrt::Coverage executed = candidate.executed;
-  if (Error error = keepLiveCode(context, executed.unreached))
+  return Error::success();
+}
+
+static GateRecord undecidedAt(unsigned line, StringRef text, const InputSearch &search) {
+  std::string reason =
+      formatv("no case executes line {0}, '{1}': nothing is known of what it does", line, text);
+  if (search.wasRefused())
+    reason += ", and the original does not allow the inputs that were found to lead there";
+  else if (search.tried())
+    reason += formatv(", and none of {0} further inputs leads there", search.tried());
+  return GateRecord::undecided(GateId::G7, std::move(reason));
+}
+
+Expected<GateRecord> searchUnexecuted(GateContext &context) {
+  GateRecord record = GateRecord::pass(GateId::G7);
+  if (context.promise.guardsItsWays)
+    return record;
+  JudgedProgram &candidate = context.candidate;
+  const OwnLines own(context.judge.original.text, candidate.program->text);
+  std::optional<std::set<kbrt::SourcePosition>> live;
+  // What is still missing where \p more is executed as well.
+  auto missing = [&](const kbrt::Coverage &more) {
+    kbrt::Coverage executed = more;
+    std::lock_guard<std::mutex> lock(candidate.mutex);
+    executed.reached.insert(candidate.executed.reached.begin(), candidate.executed.reached.end());
+    executed.unreached = candidate.executed.unreached;
+    if (live)
+      std::erase_if(executed.unreached,
+                    [&](const auto &position) { return !live->count(position); });
+    for (const kbrt::SourcePosition &position : more.reached)
+      executed.unreached.erase(position);
+    return own.firstMissing(executed);
+  };
+  if (Error error = runUsualCases(context, [&] { return !missing({}); }))
     return std::move(error);
-  const std::optional<kbrt::SourcePosition> position = own.firstMissing(executed);
-  if (!position)
-    return std::nullopt;
-  return GateRecord::undecided(
-      GateId::G7, formatv("no case executes line {0}, '{1}': nothing is known of what it does",
-                          position->first, own.text(*position)));
+  if (!missing({}))
+    return record;
+  Expected<std::optional<std::set<kbrt::SourcePosition>>> known = liveCode(context);
+  if (!known)
+    return known.takeError();
+  live = std::move(*known);
+  InputSearch search(context);
+  while (const std::optional<kbrt::SourcePosition> place = missing({})) {
+    Expected<std::vector<TestCase>> found = search.find(
+        *place, [&](const kbrt::Coverage &executed) { return missing(executed) != place; });
+    if (!found)
+      return found.takeError();
+    if (found->empty())
+      return undecidedAt(place->first, own.text(*place), search);
+    for (const TestCase &test : *found) {
+      Expected<GateRecord> held = holdTo(context, test);
+      if (!held || held->stops())
+        return held;
+      ++record.cases;
+      llvm::append_range(record.details, held->details);
+      record.details.push_back(formatv("held to {0} as well: it leads to line {1}, and {2} inputs "
+                                       "were tried until then",
+                                       test.name, place->first, search.tried()));
+    }
+  }
+  return record;
 }
 
 } // namespace kbopt

@@ -18,7 +18,7 @@ struct Thread;
 
 /// Changes whenever a structure or a function of ImageInfo.h or DeviceAbi.h
 /// does; a runtime refuses an image with another version.
-constexpr uint32_t imageAbiVersion = 4;
+constexpr uint32_t imageAbiVersion = 5;
 /// The symbol of type `const ImageInfo` that every image exports.
 constexpr const char imageSymbol[] = "kbrt_image";
 
@@ -27,6 +27,7 @@ enum class ImageMode : uint32_t {
   Check,  ///< every access calls kbrt_check_*, every local array is registered
   Count,  ///< `countedBody` logs accesses, basic blocks and branches
   Oracle, ///< floating-point numbers carry shadows (Oracle.h)
+  Search, ///< basic blocks and branches say what was executed, and how near runs came to the rest
 };
 
 enum class AccessKind : uint8_t {
@@ -294,7 +295,20 @@ struct BranchInfo {
   uint32_t block;     ///< the basic block it ends
 };
 
-/// A source place of the main file, and what says whether it was executed; mode Check.
+/// How near executions of a branch came to the way that they did not take, and what was compared
+/// then. Written without order by threads; the CPU device runs them one after the other.
+struct NearestMiss {
+  double distance; ///< infinite before the branch was executed
+  double left, right;
+};
+
+/// From one basic block to another; mode Search.
+struct EdgeInfo {
+  const uint8_t *from, *to;   ///< PlaceInfo::reached of the two
+  const NearestMiss *nearest; ///< null where the first always leads to the second
+};
+
+/// A source place of the main file, and what says whether it was executed; modes Check and Search.
 struct PlaceInfo {
   const uint8_t *reached; ///< of its basic block: not zero once it was executed
   uint32_t function;      ///< equal for places of one function
@@ -312,8 +326,9 @@ struct ImageInfo {
   const BranchInfo *branches;
   const UnsupportedInfo *unsupported;
   const PlaceInfo *places;
+  const EdgeInfo *edges;
   uint32_t kernelCount, variableCount, siteCount, blockCount, mixCount, branchCount,
-      unsupportedCount, placeCount;
+      unsupportedCount, placeCount, edgeCount;
   const char *mainFile;
 };
 

@@ -104,6 +104,21 @@ TEST_F(CpuDeviceTest, FindingsAndCountersAreRead) {
   EXPECT_EQ(launch.counters->sites.size(), 1u) << "a barrier moves no data";
 }
 
+TEST_F(CpuDeviceTest, WhatASearchNeedsIsRead) {
+  kbRun.result = R"({"version": 1, "status": "ok", "message": "", "launches": [],
+                     "coverage": {"reached": [[3, 5]], "unreached": [[4, 7]]},
+                     "near": [[4, 7, 1, 995, 4, 998], [1, 2]]})";
+  kbRun.observables = "abcdefgh";
+  auto result = run(RunMode::Search);
+  ASSERT_TRUE(bool(result)) << llvm::toString(result.takeError());
+  EXPECT_NE(kbRun.job.find(R"("mode": "search")"), std::string::npos);
+  EXPECT_EQ(result->coverage.unreached, (std::set<kbrt::SourcePosition>{{4, 7}}));
+  ASSERT_EQ(result->near.size(), 1u); // and nothing that is not understood
+  EXPECT_EQ(result->near[0].position, kbrt::SourcePosition(4, 7));
+  EXPECT_EQ(result->near[0].distance, 995);
+  EXPECT_EQ(result->near[0].right, 998);
+}
+
 TEST_F(CpuDeviceTest, StatusesAreTheJudges) {
   kbRun.exitStatus = 1;
   const std::pair<const char *, RunStatus> expected[] = {

@@ -40,6 +40,21 @@ TEST(Coverage, TellsWhichLinesOfLaunchedKernelsRan) {
   EXPECT_TRUE(linesOf(coverage.reached).count(lineOf("line: shared function")));
 }
 
+TEST(Coverage, TellsHowNearARunCameToOtherWays) {
+  CudaProgram program("ways.cu", kbrt::ImageMode::Search);
+  program.expectRun("ways", {1}, {1}, program.upload(std::vector<int>(32, 2)), 1);
+  EXPECT_TRUE(linesOf(kbrt::coverageOf(*program.image).reached).count(lineOf("line: other ways")));
+  const std::vector<kbrt::NearPlace> places = kbrt::nearPlaces(*program.image);
+  auto third = llvm::find_if(places, [](const kbrt::NearPlace &place) {
+    return place.position.first == lineOf("line: third way");
+  });
+  ASSERT_NE(third, places.end());
+  EXPECT_EQ(third->branches, 1u);
+  EXPECT_EQ(third->left, 1);
+  EXPECT_EQ(third->right, 3);
+  EXPECT_EQ(third->distance, 3);
+}
+
 TEST(Coverage, IsOfCheckedRunsAlone) {
   CudaProgram program("ways.cu");
   program.expectRun("ways", {1}, {1}, program.upload(std::vector<int>(32, 2)), 1);
