@@ -241,7 +241,14 @@ static llvm::Expected<VariedUploads> varyAs(const CaseRecipe &recipe, unsigned l
                         recordSizes(plan, records));
   // What a host uploads again, or in other pieces, stays the same.
   const bool alike = !recipe.variedCase.empty();
-  return varyInputs(plan, data, bytes, recipe.seed, distribution, lessenings, alike);
+  auto uploads = varyInputs(plan, data, bytes, recipe.seed, distribution, lessenings, alike);
+  if (uploads && alike && distribution == InputDistribution::AllEqual) {
+    if (llvm::Error error = fillIntegers(plan, bytes))
+      return std::move(error);
+    uploads->uploadsVaried += uploads->uploadsKept;
+    uploads->uploadsKept = 0;
+  }
+  return uploads;
 }
 
 llvm::Error kbopt::writeVaried(const std::string &recording, const CaseRecipe &recipe,

@@ -58,11 +58,13 @@ CaseRecipes::CaseRecipes(Workload given, Signature called)
   addSizes(w.unseenSizes, true);
   addLayouts();
   addOtherResults();
+  // What there may be no time for comes last.
   addBoundaries();
-  addIntegers();
   addCalls();
   addSources();
   addReplacements();
+  addLargeArguments();
+  addIntegers();
   addLargeSizes();
   numberRuns();
 }
@@ -291,10 +293,11 @@ void CaseRecipes::addCalls() {
 }
 
 /// Others in the place of the number \p text: for a whole one a prime below three quarters of it,
-/// one more, and three, which is less than a vector has; for zero one, and if it is wide one beyond
-/// 32 bits; for another one three quarters of it. Empty if it is no number.
+/// one more, three, which is less than a vector has, one, zero, and below 256 as many more, which a
+/// byte does not hold; for zero one, and if it is wide one beyond 32 bits; for another one three
+/// quarters of it. Empty if it is no number.
 static std::vector<std::string> otherNumbers(llvm::StringRef text, bool isWide) {
-  constexpr int64_t few = 3, beyond32Bits = (int64_t(1) << 32) + 15;
+  constexpr int64_t few = 3, inByte = 256, beyond32Bits = (int64_t(1) << 32) + 15;
   if (int64_t number; !text.getAsInteger(10, number)) {
     if (number < 0)
       return {};
@@ -303,8 +306,11 @@ static std::vector<std::string> otherNumbers(llvm::StringRef text, bool isWide) 
                     : std::vector<std::string>{"1"};
     std::vector<std::string> all = {std::to_string(primeBelow(number * 3 / 4)),
                                     std::to_string(number + 1)};
-    if (number > few + 1)
-      all.push_back(std::to_string(few));
+    for (int64_t least : {few, int64_t(1), int64_t(0)})
+      if (number > least + 1)
+        all.push_back(std::to_string(least));
+    if (number < inByte)
+      all.push_back(std::to_string(number + inByte));
     return all;
   }
   if (double number; !text.getAsDouble(number) && number != 0)
@@ -312,68 +318,97 @@ static std::vector<std::string> otherNumbers(llvm::StringRef text, bool isWide) 
   return {};
 }
 
+std::vector<DefaultArgument> CaseRecipes::givenArguments() const {
+  if (workload.arguments.empty())
+    return workload.defaultArguments;
+  std::vector<DefaultArgument> given;
+  for (const std::string &argument : workload.arguments)
+    given.push_back({argument});
+  return given;
+}
+
+void CaseRecipes::addArguments(const std::vector<std::string> &arguments, uint64_t timesRecorded) {
+  CaseRecipe recipe = derived("arguments " + llvm::join(arguments, " "));
+  recipe.arguments = arguments;
+  recipe.test.asksMore = recipe.test.hasOtherSources = true;
+  recipe.test.timesRecorded = timesRecorded;
+  if (find(recipe.test.name))
+    return;
+  recipes.push_back(recipe);
+  if (timesRecorded > 1)
+    addFilled(recipe);
+}
+
+/// The texts of \p given, with \p text in the place of that number.
+static std::vector<std::string> withOther(llvm::ArrayRef<DefaultArgument> given, size_t place,
+                                          std::string text) {
+  std::vector<std::string> all;
+  for (const DefaultArgument &argument : given)
+    all.push_back(argument.text);
+  if (place < all.size())
+    all[place] = std::move(text);
+  return all;
+}
+
+/// Arguments that are varied one by one.
+static constexpr unsigned mostNumbers = 4;
+
 void CaseRecipes::addSources() {
   if (workload.kind != WorkloadKind::Program)
     return;
-  std::vector<DefaultArgument> given = workload.defaultArguments;
-  if (!workload.arguments.empty()) {
-    given.clear();
-    for (const std::string &argument : workload.arguments)
-      given.push_back({argument});
+  const std::vector<DefaultArgument> given = givenArguments();
+  std::vector<std::vector<std::string>> others;
+  std::vector<std::string> all;
+  size_t most = 0;
+  for (const DefaultArgument &argument : given) {
+    others.push_back(otherNumbers(argument.text, argument.isWide));
+    all.push_back(others.back().empty() ? argument.text : others.back().front());
+    most = std::max(most, others.back().size());
   }
-  std::vector<std::string> recorded;
-  for (const DefaultArgument &argument : given)
-    recorded.push_back(argument.text);
-  auto add = [&](CaseRecipe recipe) {
-    recipe.test.asksMore = recipe.test.hasOtherSources = true;
-    recipes.push_back(std::move(recipe));
-  };
-  auto addArguments = [&](const std::vector<std::string> &arguments, uint64_t timesRecorded = 1) {
-    CaseRecipe recipe = derived("arguments " + llvm::join(arguments, " "));
-    recipe.arguments = arguments;
-    recipe.test.timesRecorded = timesRecorded;
-    if (arguments == recorded || find(recipe.test.name))
-      return;
-    add(recipe);
-    if (timesRecorded > 1)
-      addFilled(recipe);
-  };
-  constexpr unsigned mostNumbers = 4;
-  constexpr int64_t manyTimes = 16;
-  std::vector<std::string> all = recorded;
-  for (auto [other, argument] : llvm::zip_equal(all, given))
-    if (std::vector<std::string> others = otherNumbers(argument.text, argument.isWide);
-        !others.empty())
-      other = others.front();
-  addArguments(all);
+  if (most)
+    addArguments(all);
+  // In turn, for there may not be time for all.
+  for (size_t rank = 0; rank < most; ++rank) {
+    unsigned count = 0;
+    for (auto [place, numbers] : llvm::enumerate(others))
+      if (!numbers.empty() && ++count <= mostNumbers && rank < numbers.size())
+        addArguments(withOther(given, place, numbers[rank]));
+  }
+  CaseRecipe sources = derived("other numbers from generators and files");
+  sources.otherSources = 1;
+  sources.test.asksMore = sources.test.hasOtherSources = true;
+  recipes.push_back(std::move(sources));
+}
+
+void CaseRecipes::addLargeArguments() {
+  if (workload.kind != WorkloadKind::Program)
+    return;
+  const std::vector<DefaultArgument> given = givenArguments();
+  std::vector<std::pair<size_t, int64_t>> numbers;
+  for (auto [place, argument] : llvm::enumerate(given))
+    if (int64_t number; !llvm::StringRef(argument.text).getAsInteger(10, number) && number > 0)
+      numbers.push_back({place, number});
+  // What two sizes add up or multiply leaves a byte sooner than one of them does.
+  constexpr int64_t someTimes = 3, manyTimes = 16;
+  std::vector<std::string> all = withOther(given, given.size(), "");
+  for (auto [place, number] : numbers)
+    all[place] = std::to_string(someTimes * number + 1);
+  if (numbers.size() > 1) // not all of them are sizes
+    addArguments(all, someTimes * someTimes);
   unsigned count = 0;
-  for (const auto &[index, argument] : llvm::enumerate(given)) {
-    const std::vector<std::string> others = otherNumbers(argument.text, argument.isWide);
-    if (others.empty() || ++count > mostNumbers)
-      continue;
-    auto with = [&, place = index](std::string text) {
-      std::vector<std::string> one = recorded;
-      one[place] = std::move(text);
-      return one;
-    };
-    for (const std::string &other : others)
-      addArguments(with(other));
-    int64_t number;
-    if (llvm::StringRef(argument.text).getAsInteger(10, number) || number <= 0)
-      continue;
-    addArguments(with(std::to_string(manyTimes * number + 1)), manyTimes);
+  for (auto [place, number] : numbers) {
+    if (++count > mostNumbers)
+      break;
+    addArguments(withOther(given, place, std::to_string(manyTimes * number + 1)), manyTimes);
     // A launch of its grid is all that is known of it there.
     for (int64_t times : {leastGrowth, leastGrowth * leastGrowth * leastGrowth}) {
       CaseRecipe recipe = derived("");
-      recipe.arguments = with(std::to_string(times * number));
+      recipe.arguments = withOther(given, place, std::to_string(times * number));
       recipe.test.name = "arguments " + llvm::join(*recipe.arguments, " ") + ", launches alone";
       recipe.isDry = true;
       recipes.push_back(std::move(recipe));
     }
   }
-  CaseRecipe sources = derived("other numbers from generators and files");
-  sources.otherSources = 1;
-  add(std::move(sources));
 }
 
 void CaseRecipes::addReplacements() {

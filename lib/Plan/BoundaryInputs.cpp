@@ -259,6 +259,29 @@ std::string kbopt::describe(const ProgramConstants &constants) {
   return text;
 }
 
+llvm::Error kbopt::fillIntegers(const Plan &plan, llvm::MutableArrayRef<uint8_t> out) {
+  llvm::Expected<std::map<uint64_t, ElementType>> types =
+      variedTypes(plan, {reinterpret_cast<const char *>(out.data()), out.size()});
+  if (!types)
+    return types.takeError();
+  std::optional<uint8_t> letter;
+  for (const Step &step : plan.steps) {
+    const auto *upload = std::get_if<UploadStep>(&step);
+    const ElementType type = upload ? plan.buffers[upload->to.at.buffer].element : ElementType();
+    if (!upload || !isInteger(type) || !upload->pointers.empty() || !upload->to.bytes())
+      continue;
+    const uint64_t size = elementBytes(type), bytes = upload->to.bytes() / size * size;
+    const llvm::MutableArrayRef<uint8_t> all = out.slice(upload->data, bytes);
+    if (size == 1 && bytes)
+      all.front() = letter.value_or(all.front());
+    if (size == 1 && bytes && !letter)
+      letter = all.front();
+    for (uint64_t at = size; at < bytes; at += size)
+      std::memcpy(all.data() + at, all.data(), size);
+  }
+  return llvm::Error::success();
+}
+
 llvm::Expected<VariedUploads> kbopt::varyAtBoundaries(const Plan &plan, llvm::StringRef data,
                                                       llvm::MutableArrayRef<uint8_t> out,
                                                       uint64_t seed, InputDistribution distribution,

@@ -1,6 +1,5 @@
 //===- ReplacedUploads.cpp ------------------------------------------------===//
 #include "ReplacedUploads.h"
-#include "kb-opt/Plan/PlanTransform.h"
 #include "kb-opt/Support/Error.h"
 
 using namespace kbopt;
@@ -38,14 +37,38 @@ llvm::Error ReplacedUploads::read(const UploadReplacement &replacement) {
   return llvm::Error::success();
 }
 
+std::optional<std::vector<KnownPiece>> ReplacedUploads::findPart(llvm::StringRef bytes) const {
+  std::vector<KnownPiece> places;
+  constexpr size_t most = 64;
+  for (auto [number, upload] : llvm::enumerate(before)) {
+    if (upload.size() == bytes.size() && upload == bytes)
+      return std::vector<KnownPiece>{{number, 0, bytes.size()}};
+    for (size_t at = upload.find(bytes); at != llvm::StringRef::npos && places.size() < most;
+         at = upload.find(bytes, at + 1))
+      places.push_back({number, at, bytes.size()});
+  }
+  if (places.empty())
+    return std::nullopt;
+  for (const KnownPiece &place : places)
+    if (place.number == last.number && place.offset && place.offset == last.offset + last.bytes)
+      return std::vector<KnownPiece>{place};
+  if (places.size() == 1 || llvm::count_if(places, [](auto &place) { return !place.offset; }) == 1)
+    return std::vector<KnownPiece>{
+        *llvm::find_if(places, [&](auto &place) { return places.size() == 1 || !place.offset; })};
+  return std::vector<KnownPiece>();
+}
+
 std::optional<std::string> ReplacedUploads::take(llvm::StringRef bytes, bool hasRead) {
   if (bytes.size() <= factorBytes || uniform.count(bytes))
     return std::nullopt;
-  const auto pieces = findPieces(before, bytes);
-  if (!pieces) {
+  auto pieces = findPart(bytes);
+  if (!pieces)
+    pieces = findPieces(before, bytes);
+  if (!pieces || pieces->empty()) {
     isUnknown |= !hasRead && !isUniform(bytes);
     return std::nullopt;
   }
+  last = pieces->back();
   std::string others;
   for (const KnownPiece &piece : *pieces)
     others += after[piece.number].substr(piece.offset, piece.bytes);

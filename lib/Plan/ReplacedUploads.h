@@ -7,6 +7,7 @@
 #ifndef KBOPT_LIB_PLAN_REPLACEDUPLOADS_H
 #define KBOPT_LIB_PLAN_REPLACEDUPLOADS_H
 
+#include "kb-opt/Plan/PlanTransform.h"
 #include "kb-opt/Plan/RecordedPlan.h"
 #include "kb-opt/Plan/Recorder.h"
 #include <set>
@@ -25,9 +26,14 @@ public:
   bool hasUnknown() const { return isUnknown; }
 
 private:
+  /// Where recorded uploads have \p bytes in the middle: what follows the piece before, or the only
+  /// place or beginning; an empty list where there are several.
+  std::optional<std::vector<KnownPiece>> findPart(llvm::StringRef bytes) const;
+
   RecordedPlan recorded, varied; ///< hold the bytes
   std::vector<llvm::StringRef> before, after;
   std::set<llvm::StringRef> uniform; ///< all bytes equal: these stay, as cleared memory does
+  KnownPiece last;                   ///< that was taken
   bool isUnknown = false;
 };
 

@@ -20,7 +20,9 @@ struct Stamp {
   uint64_t isAtomic : 1;
   uint64_t isVolatileStore : 1; ///< and no atomic operation
   uint64_t isOfBlock : 1;       ///< an atomic operation of the block's scope
-  uint64_t : 4;
+  uint64_t isReduction : 1;     ///< an atomic operation whose old value nobody asks for
+  uint64_t isTaking : 1;        ///< an exchange whose old value somebody asks for
+  uint64_t : 2;
   uint64_t thread : 10;
   uint64_t blockStamp : 27;
   uint64_t warpStamp : 27;

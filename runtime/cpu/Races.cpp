@@ -7,6 +7,7 @@
 #include "Clocks.h"
 #include "Findings.h"
 #include <cstring>
+#include <string_view>
 #include <sys/mman.h>
 
 namespace kbrt::races {
@@ -17,8 +18,10 @@ namespace {
 
 /// The last accesses to one granule. Of reads that are not ordered among themselves two are kept,
 /// so that a writer that is one of the readers still meets the other.
+/// Of additions and their kin whose old value nobody asks for, one that later ones are not ordered
+/// after is kept: whoever takes the sum away must come after all of them.
 struct Cell {
-  Stamp write, read, otherRead;
+  Stamp write, read, otherRead, reduction;
 };
 
 /// Cells of 4096 bytes. Granules are words until somebody accesses less than a word.
@@ -214,6 +217,12 @@ void onWrite(Cell &cell, const Stamp &self, Space space, uint64_t offset, uint64
              self.isAtomic && !read->isAtomic);
   if (space == Space::Global)
     checkScope(cell.write, self);
+  if (self.isTaking && cell.reduction.isValid && !isOrderedFor(cell.reduction, self))
+    report(space, address, bytes, cell.reduction, "atomic", self.site, Severity::Error,
+           machine.current());
+  if (self.isReduction && (!cell.reduction.isValid || cell.reduction.isSameThread(self) ||
+                           isSurelyOrdered(cell.reduction)))
+    cell.reduction = self;
   const bool areVolatile = cell.write.isVolatileStore && self.isVolatileStore;
   if (cell.write.isValid && (!(cell.write.isAtomic && self.isAtomic) || areVolatile) &&
       !isOrderedFor(cell.write, self)) {
@@ -306,6 +315,10 @@ void onAccess(Space space, uint64_t offset, uint64_t address, unsigned bytes, Ac
   self.isVolatileStore = isAtomic && kind == AccessKind::Store;
   self.isOfBlock =
       kind == AccessKind::Atomic && info && info->detail && strstr(info->detail, ".cta");
+  const std::string_view operation =
+      kind == AccessKind::Atomic && info && info->detail ? info->detail : "";
+  self.isReduction = operation.starts_with("red.");
+  self.isTaking = operation.starts_with("atom.xchg");
   const bool isReadOnly =
       kind == AccessKind::Load && space == Space::Global && info && info->isReadOnly;
   uint64_t first = (offset & (pageBytes - 1)) >> page->shift;

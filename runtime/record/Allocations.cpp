@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 using namespace kbrt;
 
@@ -234,14 +235,17 @@ bool Allocations::hasHidden() const {
                      [](const auto &entry) { return !entry.second.hidden.empty(); });
 }
 
-void Allocations::deviceWrote(const std::vector<uint64_t> &places) {
+void Allocations::deviceWrote(const std::vector<uint64_t> &places, bool isKernel) {
   const Moment &writer = sequence.order.last();
+  std::set<const Allocation *> written;
   for (uint64_t place : places)
-    if (Allocation *written = find(reinterpret_cast<void *>(place));
-        written && written->hostVisible && writer.stream)
-      written->writers[*writer.stream] = writer.number;
+    if (Allocation *one = find(reinterpret_cast<void *>(place)); one && one->hostVisible) {
+      written.insert(one);
+      if (writer.stream)
+        one->writers[*writer.stream] = writer.number;
+    }
   for (auto &[address, allocation] : byAddress)
-    if (allocation.hostVisible) {
+    if (allocation.hostVisible && (isKernel || written.count(&allocation))) {
       if (sequence.mode == Mode::Run && allocation.bytes <= mostHiddenBytes)
         hide(allocation);
       else

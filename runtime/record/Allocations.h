@@ -76,9 +76,9 @@ public:
   bool hasHostVisible() const;
   /// Before the device acts: what the host wrote by itself becomes uploads.
   void flushHostWrites();
-  /// After the device acted: the operation that was enqueued last wrote at \p places, and may have
-  /// written elsewhere.
-  void deviceWrote(const std::vector<uint64_t> &places);
+  /// After the device acted: the operation that was enqueued last wrote at \p places, and, a
+  /// kernel, may have written elsewhere.
+  void deviceWrote(const std::vector<uint64_t> &places, bool isKernel = false);
   /// The host has waited: it may look at host-visible memory the device may have written, but for
   /// what it has not waited for. \p stream: it is a function of the host's on that stream.
   void hostMayLook(uint32_t stream = 0);

@@ -121,7 +121,7 @@ Error launchOn(Session &session, const Request &request, const DeviceKernel &ker
   // Simulated time: a launch, and two threads per nanosecond.
   session.deviceNanoseconds += 3000 + threads / 2;
   Error error = session.sequence.executing() ? session.backend->launch(launch) : cuda::success;
-  session.allocations.deviceWrote(places);
+  session.allocations.deviceWrote(places, /*isKernel=*/true);
   if (session.allocations.hasHidden())
     session.startToCatchUpWhenQuiet();
   return error;

@@ -95,6 +95,12 @@ private:
   void addCalls();
   /// Arguments of a whole program that are numbers, and other numbers from where it has them.
   void addSources();
+  /// Those of the workload, or those that `main` takes in their place.
+  std::vector<DefaultArgument> givenArguments() const;
+  /// A case of these, unless there is one; inputs that fill where they are larger.
+  void addArguments(const std::vector<std::string> &arguments, uint64_t timesRecorded = 1);
+  /// Larger numbers among the arguments of a whole program.
+  void addLargeArguments();
   /// Other inputs for whole programs that go by results.
   void addReplacements();
   /// Sizes up to those that fill a device.

@@ -312,12 +312,18 @@ std::vector<std::optional<unsigned>> pairResults(const Reference &reference,
   return pairs;
 }
 
-/// A number of type \p T at \p at becomes a far larger or smaller one; \p typical is the largest
-/// magnitude beside it.
-template <typename T> static void moveFar(char *at, double typical, bool isUp) {
+/// Where a number is moved to: programs branch at zero, and go on while something is not.
+enum class Far : uint8_t { Up, Down, Zero };
+
+/// A number of type \p T at \p at becomes a far larger or smaller one, or zero; \p typical is the
+/// largest magnitude beside it.
+template <typename T> static void moveFar(char *at, double typical, Far to) {
   T value;
   std::memcpy(&value, at, sizeof value);
-  if constexpr (std::is_floating_point_v<T>)
+  const bool isUp = to == Far::Up;
+  if (to == Far::Zero)
+    value = 0;
+  else if constexpr (std::is_floating_point_v<T>)
     value = static_cast<T>((isUp ? 1000 : -1000) * (1 + typical));
   else
     value = static_cast<T>(isUp ? value + (sizeof(T) < 4 ? 100 : 1 << 20)
@@ -326,25 +332,25 @@ template <typename T> static void moveFar(char *at, double typical, bool isUp) {
 }
 
 /// False for types of which nothing is known.
-static bool moveFar(char *at, kbrt::ElementType type, double typical, bool isUp) {
+static bool moveFar(char *at, kbrt::ElementType type, double typical, Far to) {
   using kbrt::ElementType;
   switch (type) {
   case ElementType::F32:
-    return moveFar<float>(at, typical, isUp), true;
+    return moveFar<float>(at, typical, to), true;
   case ElementType::F64:
-    return moveFar<double>(at, typical, isUp), true;
+    return moveFar<double>(at, typical, to), true;
   case ElementType::I8:
   case ElementType::U8:
-    return moveFar<uint8_t>(at, typical, isUp), true;
+    return moveFar<uint8_t>(at, typical, to), true;
   case ElementType::I16:
   case ElementType::U16:
-    return moveFar<uint16_t>(at, typical, isUp), true;
+    return moveFar<uint16_t>(at, typical, to), true;
   case ElementType::I32:
   case ElementType::U32:
-    return moveFar<uint32_t>(at, typical, isUp), true;
+    return moveFar<uint32_t>(at, typical, to), true;
   case ElementType::I64:
   case ElementType::U64:
-    return moveFar<uint64_t>(at, typical, isUp), true;
+    return moveFar<uint64_t>(at, typical, to), true;
   default:
     return false;
   }
@@ -376,9 +382,9 @@ public:
         return false;
       usual.push_back(std::move(**own));
     }
-    for (bool isUp : {true, false}) {
+    for (Far to : {Far::Up, Far::Down, Far::Zero}) {
       std::string bytes = recorded.str().str();
-      if (!moveFar(bytes.data() + element * width, type, typical, isUp))
+      if (!moveFar(bytes.data() + element * width, type, typical, to))
         return false;
       std::vector<SharedBytes> outputs = reference.run->outputs;
       outputs[output] = SharedBytes(std::move(bytes));

@@ -348,7 +348,17 @@ Expected<GateRecord> compareOnCases(GateContext &context, ArrayRef<TestCase> tes
     TestCase test = heldTo(context, usual);
     if (isOfUploadsAlone(context, test))
       return std::nullopt; // Breadth says so
+    // A host that repeats steps until a result is small enough does not go its way with others.
+    auto leaveOut = [&](Error error) -> Expected<std::optional<GateRecord>> {
+      Expected<GateRecord> own = blameProgram(std::move(error), gate, FailureClass::Runtime);
+      if (!own)
+        return own.takeError();
+      notes.insert("not held to " + test.name + ": " + own->reason);
+      return std::nullopt;
+    };
     Expected<bool> varies = judge.inputsVary(test);
+    if (!varies && !test.runsAgainOn.empty())
+      return leaveOut(varies.takeError());
     if (!varies)
       return varies.takeError();
     if (!*varies) {
@@ -356,14 +366,8 @@ Expected<GateRecord> compareOnCases(GateContext &context, ArrayRef<TestCase> tes
       return std::nullopt;
     }
     Expected<const Reference *> reference = judge.reference(test, context.spread);
-    if (!reference && !test.runsAgainOn.empty()) {
-      // A host that repeats steps until a result is small enough does not go its way with others.
-      Expected<GateRecord> own = blameProgram(reference.takeError(), gate, FailureClass::Runtime);
-      if (!own)
-        return own.takeError();
-      notes.insert("not held to " + test.name + ": " + own->reason);
-      return std::nullopt;
-    }
+    if (!reference && !test.runsAgainOn.empty())
+      return leaveOut(reference.takeError());
     if (!reference)
       return reference.takeError();
     if ((*reference)->run->status != RunStatus::Ok)

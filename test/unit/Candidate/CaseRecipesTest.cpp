@@ -58,7 +58,8 @@ TEST(CaseRecipes, OfAProgramVaryItsNumericArguments) {
       (each.isDry ? called : run).insert(llvm::join(*each.arguments, " "));
   EXPECT_EQ(run,
             (std::set<std::string>{"743 --check 1.125000", "743 --check 1.5", "1001 --check 1.5",
-                                   "3 --check 1.5", "16001 --check 1.5", "1000 --check 1.125000"}));
+                                   "3 --check 1.5", "1 --check 1.5", "0 --check 1.5",
+                                   "16001 --check 1.5", "1000 --check 1.125000"}));
   EXPECT_EQ(called, (std::set<std::string>{"16000 --check 1.5", "4096000 --check 1.5"}));
 }
 
