@@ -60,11 +60,12 @@ CaseRecipes::CaseRecipes(Workload given, Signature called)
   addOtherResults();
   // What there may be no time for comes last.
   addBoundaries();
+  addIntegers();
   addCalls();
   addSources();
   addReplacements();
   addLargeArguments();
-  addIntegers();
+  addSingleIntegers();
   addLargeSizes();
   numberRuns();
 }
@@ -149,19 +150,20 @@ void CaseRecipes::addBoundaries() {
 
 /// Integers and records are not any numbers: the original is asked first whether it stands others.
 void CaseRecipes::addIntegers() {
-  auto add = [&](llvm::StringRef name, InputDistribution distribution,
-                 std::optional<unsigned> upload) {
-    recipes.push_back(varied(name, distribution, upload));
-  };
   for (InputDistribution distribution : recordedDistributions)
-    add(("integers " + toString(distribution)).str(), distribution, std::nullopt);
-  // One by one: indices among them, which a program stands in another order or not at all, keep the
-  // rest from it.
+    recipes.push_back(
+        varied(("integers " + toString(distribution)).str(), distribution, std::nullopt));
+}
+
+/// One by one: indices among them, which a program stands in another order or not at all, keep the
+/// rest from it.
+void CaseRecipes::addSingleIntegers() {
   for (InputDistribution distribution :
        {InputDistribution::Shuffled, InputDistribution::AnyBits, InputDistribution::AnyIndex})
     for (unsigned upload = 0; upload < mostUploads; ++upload)
-      add(llvm::formatv("upload {0} {1}", upload + 1, toString(distribution)).str(), distribution,
-          upload);
+      recipes.push_back(
+          varied(llvm::formatv("upload {0} {1}", upload + 1, toString(distribution)).str(),
+                 distribution, upload));
 }
 
 static int64_t primeBelow(int64_t limit) {

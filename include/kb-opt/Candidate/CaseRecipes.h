@@ -90,6 +90,7 @@ private:
   void addLayouts();
   void addOtherResults();
   void addIntegers();
+  void addSingleIntegers();
   /// Sizes, scalars, streams and calls that the workload does not name, but the entry's caller may
   /// use.
   void addCalls();
