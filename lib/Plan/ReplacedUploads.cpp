@@ -15,9 +15,9 @@ llvm::Error ReplacedUploads::read(const UploadReplacement &replacement) {
     return llvm::joinErrors(own.takeError(), other.takeError());
   recorded = std::move(*own);
   varied = std::move(*other);
+  bool hasRead = false;
   for (const auto &[step, its] : llvm::zip(recorded.plan.steps, varied.plan.steps)) {
-    if (std::holds_alternative<kbrt::ReadStep>(step))
-      break;
+    hasRead |= std::holds_alternative<kbrt::ReadStep>(step);
     const auto *upload = std::get_if<kbrt::UploadStep>(&step),
                *otherUpload = std::get_if<kbrt::UploadStep>(&its);
     if (!upload || !otherUpload || upload->to.bytes() <= factorBytes)
@@ -27,7 +27,9 @@ llvm::Error ReplacedUploads::read(const UploadReplacement &replacement) {
     if (bytes.size() != upload->to.bytes() || others.size() != bytes.size())
       return llvm::make_error<StoreError>("the plan in '" + replacement.varied +
                                           "' is not that in '" + replacement.recorded + "'");
-    if (isUniform(bytes)) {
+    if (hasRead) {
+      hasLater |= !isUniform(bytes);
+    } else if (isUniform(bytes)) {
       uniform.insert(bytes);
     } else {
       before.push_back(bytes);
@@ -65,7 +67,8 @@ std::optional<std::string> ReplacedUploads::take(llvm::StringRef bytes, bool has
   if (!pieces)
     pieces = findPieces(before, bytes);
   if (!pieces || pieces->empty()) {
-    isUnknown |= !hasRead && !isUniform(bytes);
+    // What comes later may be inputs as well as results.
+    isUnknown |= (!hasRead || hasLater) && !isUniform(bytes);
     return std::nullopt;
   }
   last = pieces->back();
