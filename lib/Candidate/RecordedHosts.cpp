@@ -52,7 +52,7 @@ llvm::Expected<std::string> RecordedCases::executable(const ProgramArtefacts &pr
             command.hostFlags.end(),
             {"-iquote", llvm::sys::path::parent_path(program.sourcePath).str()});
     }
-    return emitter.linkHostProgram(command, text, {}, *library, joinPath(folder, "program"));
+    return emitter.linkHostProgram(command, text, *library, joinPath(folder, "program"));
   });
   if (!folder)
     return folder.takeError();

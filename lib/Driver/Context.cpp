@@ -154,7 +154,7 @@ llvm::Expected<Workload> kbopt::openWorkload(const Context &context, const Parse
   if (!found)
     return found.takeError();
   if (!*found) {
-    if (hasMain(program) || linksMain(context.command))
+    if (hasMain(program) || linksMain(context.command) || !context.target.empty())
       return Workload();
     return llvm::make_error<UsageError>(
         "'" + context.options.input + "' has no main, and no workload says how to run it",
@@ -163,11 +163,12 @@ llvm::Expected<Workload> kbopt::openWorkload(const Context &context, const Parse
   }
   Workload workload = std::move(**found);
   if (workload.kind == WorkloadKind::Program) {
-    if (hasMain(program) || linksMain(context.command))
+    if (hasMain(program) || linksMain(context.command) || !context.target.empty())
       return workload;
     return llvm::make_error<UsageError>("workload '" + workload.file + "' runs a program, but '" +
                                             context.options.input + "' has no main",
-                                        "name the function to call with 'entry:'",
+                                        "name the function to call with 'entry:', or with -p the "
+                                        "build folder that links the program",
                                         ExitStatus::Diagnostics);
   }
   auto entry = findSignature(program, workload.entryName());

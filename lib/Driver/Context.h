@@ -26,7 +26,8 @@ struct Context {
   ModelSettings model;                   ///< of `options`
   PassRegistry passes = builtinPasses(); ///< with those of --pass-dir
   CompileCommand command;
-  std::string text;                           ///< the input file
+  std::string text;   ///< the input file
+  std::string target; ///< the program of the build that the input is part of; empty: none is known
   std::optional<TemporaryDirectory> received; ///< where a program from stdin lies
   FileSystem &files = realFileSystem();
   Timings timings; ///< shown by --time-passes
@@ -48,6 +49,10 @@ struct Context {
 /// Finds the toolkit and the compile command, reads the input, and makes sure
 /// that there is a place for the results.
 llvm::Error openInput(Context &context);
+
+/// Finds the program of the build that the input is part of, unless the workload calls one of the
+/// input's functions: from then on the command compiles and links all of it.
+llvm::Error openTarget(Context &context);
 
 /// Where models' replies are kept.
 std::string repliesFolder(const Context &context);

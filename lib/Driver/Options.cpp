@@ -366,6 +366,7 @@ llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all, bo
   options.judge = arguments.getAllArgValues(OPT_judge);
   reader.text(OPT_reply, options.reply);
   reader.text(OPT_p, options.databaseFolder);
+  reader.text(OPT_target, options.target);
   reader.text(OPT_workload, options.workload);
   reader.text(OPT_chip, options.chip);
   reader.text(OPT_strategy, options.strategy);

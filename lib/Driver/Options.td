@@ -28,6 +28,7 @@ def list_passes : Flag_<"list-passes", "List the passes with their options">;
 def group_input : OptionGroup<"input">, HelpText<"HOW THE PROGRAM IS BUILT AND RUN">;
 let Group = group_input in {
 def p : JoinedOrSeparate<["-"], "p">, MetaVarName<"<dir>">, HelpText<"Folder with compile_commands.json (default: the nearest one)">;
+def target : Value<"target", "<program>", "Program of that build to run (default: the first that has the file)">;
 def arch : Value<"arch", "<sm_NN>", "GPU architecture (default: the flags', the device's, else sm_90)">;
 def workload : Value<"workload", "<file>", "How to exercise the program (default: kb-workload comment, or main)">;
 def device : Value<"device", "<name>", "cpu (default), cuda, or spool:<dir> for a kb-run elsewhere">;

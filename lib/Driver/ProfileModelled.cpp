@@ -1,8 +1,12 @@
 //===- ProfileModelled.cpp - Kernels by the CPU device's counts -----------===//
 #include "ProfileParts.h"
 #include "kb-opt/Candidate/HotLines.h"
+#include "kb-opt/Source/BuildTarget.h"
 #include "kb-opt/Source/ProgramFacts.h"
+#include "llvm/Demangle/Demangle.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include <set>
 
 using namespace kbopt;
 
@@ -19,33 +23,52 @@ struct Counted {
   std::vector<const LaunchRecord *> records;
 };
 
+/// Adds what \p run says of the launches of \p mangled.
+void addLaunches(Counted &kernel, const std::string &mangled, const ModelledPlan &plan,
+                 const RunResult &run) {
+  double us = 0;
+  for (size_t i = 0; i < plan.launches.size(); ++i) {
+    const ModelledLaunch &launch = plan.launches[i];
+    if (launch.kernel != mangled)
+      continue;
+    us += launch.us * launch.repeats;
+    kernel.floorUs += launch.floorUs * launch.repeats;
+    kernel.launches += launch.repeats;
+    kernel.records.push_back(&run.launches[i]);
+    if (!kernel.launch || launch.us > kernel.launch->us) {
+      kernel.launch = &launch;
+      kernel.record = &run.launches[i];
+    }
+  }
+  kernel.us += us;
+  if (us > kernel.longestUs) {
+    kernel.longestUs = us;
+    kernel.longest = mangled;
+  }
+}
+
 std::vector<Counted> countedKernels(const ParsedProgram &program, const ModelledPlan &plan,
-                                    const RunResult &run) {
+                                    const RunResult &run, const KernelFiles &files) {
   std::vector<Counted> kernels;
+  std::set<std::string> own;
   for (const KernelFact &fact : findKernels(program)) {
     Counted kernel;
     kernel.name = fact.name;
     for (const KernelFact::Instance &instance : fact.instances) {
-      double us = 0;
-      for (size_t i = 0; i < plan.launches.size(); ++i) {
-        const ModelledLaunch &launch = plan.launches[i];
-        if (launch.kernel != instance.mangledName)
-          continue;
-        us += launch.us * launch.repeats;
-        kernel.floorUs += launch.floorUs * launch.repeats;
-        kernel.launches += launch.repeats;
-        kernel.records.push_back(&run.launches[i]);
-        if (!kernel.launch || launch.us > kernel.launch->us) {
-          kernel.launch = &launch;
-          kernel.record = &run.launches[i];
-        }
-      }
-      kernel.us += us;
-      if (us > kernel.longestUs) {
-        kernel.longestUs = us;
-        kernel.longest = instance.mangledName;
-      }
+      own.insert(instance.mangledName);
+      addLaunches(kernel, instance.mangledName, plan, run);
     }
+    if (kernel.launch)
+      kernels.push_back(std::move(kernel));
+  }
+  // Those of the program's other files.
+  for (const auto &[mangled, file] : files) {
+    if (own.count(mangled))
+      continue;
+    Counted kernel;
+    kernel.name = llvm::demangle(mangled).substr(0, llvm::demangle(mangled).find('(')) + " in " +
+                  llvm::sys::path::filename(file).str();
+    addLaunches(kernel, mangled, plan, run);
     if (kernel.launch)
       kernels.push_back(std::move(kernel));
   }
@@ -72,14 +95,21 @@ llvm::Expected<CountedProgram> kbopt::countProgram(Session &session) {
   auto plan = modelPlan(*run, *code, session.chip);
   if (!plan)
     return plan.takeError();
-  return CountedProgram{std::move(*run), std::move(*plan)};
+  KernelFiles files;
+  if (!session.context.command.units.empty()) {
+    auto known = kernelFiles(session.original.bitcodePath);
+    if (!known)
+      return known.takeError();
+    files = std::move(*known);
+  }
+  return CountedProgram{std::move(*run), std::move(*plan), std::move(files)};
 }
 
 std::vector<ProfiledKernel> kbopt::modelledKernels(const Context &context,
                                                    const ParsedProgram &program,
                                                    const CountedProgram &counted) {
   std::vector<ProfiledKernel> kernels;
-  for (const Counted &kernel : countedKernels(program, counted.plan, counted.run)) {
+  for (const Counted &kernel : countedKernels(program, counted.plan, counted.run, counted.files)) {
     ProfiledKernel &result = kernels.emplace_back();
     result.longest = kernel.longest;
     KernelPage &page = result.page;

@@ -20,10 +20,14 @@ struct ProfiledKernel {
   std::string longest; ///< mangled; the instance that took most time
 };
 
+/// Files by mangled name of the kernels that they define.
+using KernelFiles = std::map<std::string, std::string>;
+
 /// Counts of the CPU device and their model; times are modelled.
 struct CountedProgram {
   RunResult run;
   ModelledPlan plan;
+  KernelFiles files; ///< of a program of several files
 };
 llvm::Expected<CountedProgram> countProgram(Session &session);
 

@@ -28,6 +28,18 @@ static llvm::Error compileOriginal(Session &session) {
   original.arch = context.command.arch;
   original.otherArchs = context.command.otherArchs;
   original.bitcodePath = session.folder.file("original.bc");
+  for (const CompileCommand &unit : context.command.units) {
+    auto text = context.files.read(unit.file);
+    if (!text)
+      return text.takeError();
+    ProgramArtefacts &other = original.units.emplace_back();
+    other.name = unit.shownFile;
+    other.sourcePath = unit.file;
+    other.text = std::move(*text);
+    other.workingDirectory = unit.directory;
+    other.flags = unit.nvccFlags;
+    other.arch = context.command.arch;
+  }
   return context.files.write(original.bitcodePath, *bitcode);
 }
 
@@ -144,6 +156,8 @@ static unsigned judgeThreads() {
 llvm::Expected<std::unique_ptr<Session>> kbopt::openSession(Context &context) {
   if (llvm::Error error = openInput(context))
     return std::move(error);
+  if (llvm::Error error = openTarget(context))
+    return std::move(error);
   if (!context.options.sandbox)
     context.err << "kb-opt: warning: no sandbox: the program and its candidates run with all your "
                    "rights\n";
@@ -153,9 +167,11 @@ llvm::Expected<std::unique_ptr<Session>> kbopt::openSession(Context &context) {
   if (!folder)
     return folder.takeError();
   auto session = std::make_unique<Session>(context, std::move(*folder));
-  if (context.options.hasGpu())
+  if (context.options.hasGpu()) {
+    session->nvcc.linkUnits();
     if (llvm::Error error = openGpu(*session))
       return std::move(error);
+  }
   auto chip = loadChip(context.options.chip.empty() ? "h200" : context.options.chip);
   if (!chip)
     return chip.takeError();

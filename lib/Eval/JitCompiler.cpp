@@ -48,6 +48,8 @@ bool JitCompiler::decide() {
     reason = std::move(why);
     return false;
   };
+  if (!original.units.empty())
+    return refuse("the program has several files");
   if (kbRun.empty() || nvcc.nvcc().empty())
     return refuse("kb-run or nvcc is not there");
   Expected<DeviceCode> exact = compileExactly(original);

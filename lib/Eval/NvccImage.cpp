@@ -313,6 +313,12 @@ Expected<DeviceCode> NvccCompiler::compileWithNvcc(const ProgramArtefacts &progr
     code->producer = "nvcc " + version;
     code->arch = program.arch;
   }
+  if (code && linksUnits && !program.units.empty()) {
+    Expected<std::string> linked = linkedCubin(program);
+    if (!linked)
+      return linked.takeError();
+    code->cubinPath = std::move(*linked);
+  }
   return code;
 }
 

@@ -8,6 +8,7 @@
 #include "kb-opt/Support/Digest.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FileSystem.h"
+#include "kb-opt/Support/ShownNames.h"
 #include "kb-opt/Support/TurnsFolder.h"
 #include "kbrt/CubinTable.h"
 #include "kbrt/Memory.h"
@@ -25,6 +26,7 @@ using kbrt::Ending;
 using llvm::Error;
 using llvm::Expected;
 using llvm::StringRef;
+namespace path = llvm::sys::path;
 
 llvm::StringRef kbopt::toString(RecordStatus status) {
   constexpr StringRef names[] = {"good",         "program-failed", "crashed",
@@ -235,6 +237,18 @@ std::string withStderr(const ProcessResult &result, std::string note) {
   return "it says: " + line + (note.empty() ? "" : "; " + note);
 }
 
+/// The line in which a program says how it wants to be called; empty if it does not.
+std::string usageLine(const ProcessResult &result, const std::string &executable) {
+  for (StringRef text : {StringRef(result.err), StringRef(result.out)}) {
+    llvm::SmallVector<StringRef> lines;
+    text.split(lines, '\n');
+    for (StringRef line : lines)
+      if (line.contains_insensitive("usage"))
+        return withShownName(line.trim(), executable, path::filename(executable));
+  }
+  return "";
+}
+
 /// What the end of the process and the plan's own outcome mean together.
 void judge(Recording &recording, const RecordRequest &request, const ProcessResult &result,
            bool wrotePlan, bool isOnGpu) {
@@ -282,6 +296,11 @@ void judge(Recording &recording, const RecordRequest &request, const ProcessResu
     return set(recording, RecordStatus::Crashed,
                "program " + name + " crashes by itself: " + result.describe(),
                withStderr(result, ""));
+  if (std::string usage = failed ? usageLine(result, absolute(request.executable)) : ""; !usage.empty())
+    return set(recording, RecordStatus::ProgramFailed,
+               "program " + name + " ends with status " + std::to_string(result.exitStatus) +
+                   " and " + saysHowToCallIt.str() + ": " + usage,
+               "give it arguments in a workload: program: {arguments: [\"...\"]}");
   if (failed)
     return set(recording, RecordStatus::ProgramFailed,
                "program " + name + " fails by itself: " + result.describe(),

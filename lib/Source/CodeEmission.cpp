@@ -3,6 +3,7 @@
 
 #include "CompatHeader.h"
 #include "DeviceSettling.h"
+#include "DeviceUnits.h"
 #include "HostRefusals.h"
 #include "ToolkitPch.h"
 #include "kb-opt/Support/Error.h"
@@ -222,6 +223,25 @@ compileText(ProcessRunner &runner, const CompileLimits &limits, const CompileCom
 
 llvm::Expected<std::string> CodeEmitter::emitDeviceBitcode(const CompileCommand &command,
                                                            StringRef text) {
+  llvm::Expected<std::string> own = emitOwnBitcode(command, text);
+  if (!own || command.units.empty())
+    return own;
+  std::vector<DeviceUnit> all{{command.shownFile, std::move(*own)}};
+  for (const CompileCommand &unit : command.units) {
+    llvm::Expected<const std::string &> bitcode =
+        units.get(unit.file, [&]() -> llvm::Expected<std::string> {
+          llvm::Expected<std::string> source = realFileSystem().read(unit.file);
+          return source ? emitOwnBitcode(unit, *source) : source.takeError();
+        });
+    if (!bitcode)
+      return bitcode.takeError();
+    all.push_back({unit.shownFile, *bitcode});
+  }
+  return linkDeviceUnits(all);
+}
+
+llvm::Expected<std::string> CodeEmitter::emitOwnBitcode(const CompileCommand &command,
+                                                        StringRef text) {
   llvm::Expected<Workplace> place = Workplace::create(command, text);
   if (!place)
     return place.takeError();
@@ -273,7 +293,11 @@ static llvm::Expected<CompileOutcome> link(ProcessRunner &runner, const CompileL
                                            const CompileCommand &command, const Workplace &place,
                                            llvm::ArrayRef<std::string> objects,
                                            StringRef runtimeLibrary, StringRef rule) {
-  llvm::Expected<std::vector<std::string>> missing = missingCudaFunctions(objects, runtimeLibrary);
+  std::vector<std::string> all = objects.vec();
+  for (StringRef flag : command.linkFlags)
+    if (flag.ends_with(".o") && path::is_absolute(flag))
+      all.push_back(flag.str());
+  llvm::Expected<std::vector<std::string>> missing = missingCudaFunctions(all, runtimeLibrary);
   if (!missing)
     return missing.takeError();
   std::vector<std::string> arguments = objects.vec();
@@ -308,7 +332,6 @@ static llvm::Expected<CompileOutcome> link(ProcessRunner &runner, const CompileL
 }
 
 llvm::Error CodeEmitter::linkHostProgram(const CompileCommand &command, StringRef text,
-                                         llvm::ArrayRef<std::string> extraObjects,
                                          StringRef runtimeLibrary, StringRef output) {
   llvm::Expected<Workplace> place = Workplace::create(command, text);
   if (!place)
@@ -316,6 +339,16 @@ llvm::Error CodeEmitter::linkHostProgram(const CompileCommand &command, StringRe
   llvm::Expected<std::string> host = compileHost(runner, limits, command, text, *place);
   if (!host)
     return host.takeError();
+  std::vector<std::string> units;
+  for (const CompileCommand &unit : command.units) {
+    llvm::Expected<std::string> source = realFileSystem().read(unit.file);
+    if (!source)
+      return source.takeError();
+    llvm::Expected<std::string> object = emitHostObject(unit, *source);
+    if (!object)
+      return object.takeError();
+    units.push_back(std::move(*object));
+  }
   llvm::Expected<std::string> clang = findClang();
   if (!clang)
     return clang.takeError();
@@ -325,13 +358,17 @@ llvm::Error CodeEmitter::linkHostProgram(const CompileCommand &command, StringRe
   for (const std::string &flag : command.linkFlags)
     key.add(flag);
   key.add("objects");
-  for (const std::string &object : extraObjects)
+  for (const std::string &object : units)
     key.add(object);
   auto run = [&]() -> llvm::Expected<NewCompile> {
     std::vector<std::string> objects{place->file("host.o")};
     if (llvm::Error error = realFileSystem().write(objects.front(), *host))
       return std::move(error);
-    objects.insert(objects.end(), extraObjects.begin(), extraObjects.end());
+    for (const auto &[number, object] : llvm::enumerate(units)) {
+      objects.push_back(place->file("unit" + std::to_string(number) + ".o"));
+      if (llvm::Error error = realFileSystem().write(objects.back(), object))
+        return std::move(error);
+    }
     std::string rule = place->file("inputs.d");
     llvm::Expected<CompileOutcome> outcome =
         link(runner, limits, command, *place, objects, runtimeLibrary, rule);

@@ -2,14 +2,11 @@
 #include "kb-opt/Source/CompileCommand.h"
 
 #include "ClangFlags.h"
-#include "kb-opt/Source/NvccFlags.h"
+#include "Database.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/Installation.h"
-#include "clang/Tooling/CompilationDatabase.h"
-#include "clang/Tooling/JSONCompilationDatabase.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
@@ -19,16 +16,6 @@ using namespace kbopt;
 using llvm::StringRef;
 namespace fs = llvm::sys::fs;
 namespace path = llvm::sys::path;
-
-static std::string absolute(StringRef file, StringRef directory) {
-  llvm::SmallString<128> result(file);
-  if (path::is_relative(result)) {
-    result = directory;
-    path::append(result, file);
-  }
-  path::remove_dots(result, /*remove_dot_dot=*/true);
-  return result.str().str();
-}
 
 std::vector<std::string> CompileCommand::commonArguments() const {
   std::vector<std::string> arguments{
@@ -74,8 +61,13 @@ Digest CompileCommand::digest() const {
   // Objects that are linked are part of the program.
   for (StringRef flag : linkFlags)
     if (!flag.starts_with("-") && (flag.ends_with(".o") || flag.ends_with(".a")))
-      if (auto object = llvm::MemoryBuffer::getFile(absolute(flag, directory)))
+      if (auto object = llvm::MemoryBuffer::getFile(absolutePath(flag, directory)))
         builder.add((*object)->getBuffer());
+  for (const CompileCommand &unit : units) {
+    builder.add(unit.digest());
+    if (auto text = llvm::MemoryBuffer::getFile(unit.file))
+      builder.add((*text)->getBuffer());
+  }
   return builder.finish();
 }
 
@@ -116,86 +108,6 @@ llvm::Expected<std::string> kbopt::findClang() {
                                       ExitStatus::Environment);
 }
 
-/// Whether \p compiler is called the way nvcc is.
-static bool isClang(StringRef compiler) {
-  StringRef name = path::filename(compiler);
-  return name.contains("clang") && !name.contains("nvcc");
-}
-
-/// Fills the flags of \p command from \p arguments, the last of which may be a
-/// compiler's inputs.
-static llvm::Error translate(llvm::ArrayRef<std::string> arguments, bool forClang,
-                             CompileCommand &command) {
-  command.original.assign(arguments.begin(), arguments.end());
-  llvm::Expected<std::vector<std::string>> inputs =
-      forClang ? translateClangFlags(arguments, command) : translateNvccFlags(arguments, command);
-  if (!inputs)
-    return inputs.takeError();
-  for (const std::string &input : *inputs) {
-    if (absolute(input, command.directory) == command.file)
-      continue;
-    command.ignored.push_back({input, "kb-opt works on one translation unit at a time"});
-  }
-  return llvm::Error::success();
-}
-
-/// Where the compiler stands in \p words: launchers of any name may stand before it, with options
-/// of their own.
-static size_t compilerIn(llvm::ArrayRef<std::string> words) {
-  for (auto [index, word] : llvm::enumerate(words)) {
-    StringRef name = path::filename(word);
-    if (StringRef(word).starts_with("-") || path::extension(name).starts_with(".cu"))
-      continue;
-    if (name.contains("nvcc") || isClang(word))
-      return index;
-  }
-  size_t last = 0; // of the words before the first option
-  while (last + 1 < words.size() && !StringRef(words[last + 1]).starts_with("-") &&
-         !path::extension(words[last + 1]).starts_with(".c"))
-    ++last;
-  return last;
-}
-
-/// Takes over the entry for the file from \p database; false if it has none.
-static llvm::Expected<bool> takeFromDatabase(clang::tooling::CompilationDatabase &database,
-                                             CompileCommand &command) {
-  std::vector<clang::tooling::CompileCommand> entries = database.getCompileCommands(command.file);
-  if (entries.empty())
-    return false;
-  const clang::tooling::CompileCommand &entry = entries.front();
-  if (entry.CommandLine.empty())
-    return false;
-  command.directory = entry.Directory;
-  const size_t compilerAt = compilerIn(entry.CommandLine);
-  StringRef compiler = entry.CommandLine[compilerAt];
-  std::vector<std::string> arguments(entry.CommandLine.begin() + compilerAt + 1,
-                                     entry.CommandLine.end());
-  if (llvm::Error error = translate(arguments, isClang(compiler), command))
-    return std::move(error);
-  return true;
-}
-
-static llvm::Expected<std::unique_ptr<clang::tooling::CompilationDatabase>>
-loadDatabase(StringRef json) {
-  auto fail = [&](const std::string &problem) {
-    return llvm::make_error<UsageError>("cannot read '" + json.str() + "': " + problem,
-                                        "give the flags after --, or another folder with -p");
-  };
-  auto buffer = llvm::MemoryBuffer::getFile(json);
-  if (!buffer)
-    return fail(buffer.getError().message());
-  // clang's own reader prints what it dislikes.
-  llvm::Expected<llvm::json::Value> checked = llvm::json::parse((*buffer)->getBuffer());
-  if (!checked)
-    return fail(llvm::toString(checked.takeError()));
-  std::string problem;
-  auto database = clang::tooling::JSONCompilationDatabase::loadFromBuffer(
-      (*buffer)->getBuffer(), problem, clang::tooling::JSONCommandLineSyntax::AutoDetect);
-  if (!database)
-    return fail(problem);
-  return std::unique_ptr<clang::tooling::CompilationDatabase>(std::move(database));
-}
-
 /// The nearest compile_commands.json above the file that names it.
 static llvm::Expected<bool> takeNearest(CompileCommand &command) {
   for (StringRef folder = path::parent_path(command.file); !folder.empty();
@@ -205,10 +117,7 @@ static llvm::Expected<bool> takeNearest(CompileCommand &command) {
       path::append(json, below, "compile_commands.json");
       if (!fs::exists(json))
         continue;
-      auto database = loadDatabase(json);
-      if (!database)
-        return database.takeError();
-      llvm::Expected<bool> taken = takeFromDatabase(**database, command);
+      llvm::Expected<bool> taken = takeFromDatabase(json, command);
       if (!taken || *taken)
         return taken;
     }
@@ -226,19 +135,16 @@ static llvm::Error takeFlags(const CommandQuery &query, CompileCommand &command)
       forClang = isClang(flags.front());
       flags = flags.drop_front();
     }
-    return translate(flags, forClang, command);
+    return translateFlags(flags, forClang, command);
   }
   if (!query.databaseFolder.empty()) {
-    llvm::SmallString<128> json(absolute(query.databaseFolder, command.directory));
+    llvm::SmallString<128> json(absolutePath(query.databaseFolder, command.directory));
     path::append(json, "compile_commands.json");
     if (!fs::exists(json))
       return llvm::make_error<UsageError>("no compile_commands.json in '" + query.databaseFolder +
                                               "'",
                                           "cmake writes one with CMAKE_EXPORT_COMPILE_COMMANDS=ON");
-    auto database = loadDatabase(json);
-    if (!database)
-      return database.takeError();
-    llvm::Expected<bool> taken = takeFromDatabase(**database, command);
+    llvm::Expected<bool> taken = takeFromDatabase(json, command);
     if (!taken)
       return taken.takeError();
     if (!*taken)
@@ -262,7 +168,7 @@ llvm::Expected<CompileCommand> kbopt::findCompileCommand(const CommandQuery &que
     fs::current_path(current);
     command.directory = current.str().str();
   }
-  command.file = absolute(query.file, command.directory);
+  command.file = absolutePath(query.file, command.directory);
   if (!fs::exists(command.file))
     return llvm::make_error<UsageError>(
         "no such file: '" + query.file + "'",

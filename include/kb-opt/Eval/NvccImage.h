@@ -12,6 +12,7 @@
 #include "kb-opt/Support/CompileCache.h"
 #include "kb-opt/Support/DeviceSlice.h"
 #include "kb-opt/Support/Digest.h"
+#include "kb-opt/Support/OnceMap.h"
 #include "kb-opt/Support/Process.h"
 #include "llvm/Support/Error.h"
 #include <functional>
@@ -38,6 +39,8 @@ struct ProgramArtefacts {
   std::set<std::string> otherArchs = {};
   /// The device part alone, made when it is asked for; may be empty or give nothing.
   std::function<std::optional<DeviceSlice>()> slice = {};
+  /// The program's other CUDA files, whose kernels a GPU needs beside those of `text`.
+  std::vector<ProgramArtefacts> units = {};
   /// Only the user's own compiler will do (`DeviceCompiler::compileFor`).
   bool exactly = false;
 };
@@ -95,6 +98,10 @@ public:
                CompileCache *compiles = nullptr);
   llvm::Expected<DeviceCode> compile(const ProgramArtefacts &program) override;
   llvm::Expected<std::string> assemble(const std::string &path, const std::string &arch) override;
+  /// From now on machine code for runs has the kernels of a program's other files, too: the files
+  /// are compiled relocatably for that, and linked. All else that is said of the machine code is
+  /// of the file by itself.
+  void linkUnits() { linksUnits = true; }
   /// Path of nvcc; empty if there is none.
   const std::string &nvcc() const { return nvccPath; }
 
@@ -102,6 +109,11 @@ private:
   llvm::Expected<DeviceCode> compileWithNvcc(const ProgramArtefacts &program);
   llvm::Expected<NewCompile> runNvcc(const ProgramArtefacts &program, const std::string &folder);
   llvm::Expected<std::string> askVersion();
+  /// A relocatable cubin of \p program alone, in \p folder.
+  llvm::Expected<std::string> compileRelocatably(const ProgramArtefacts &program,
+                                                 const std::string &folder);
+  llvm::Expected<std::string> relocatable(const ProgramArtefacts &program);
+  llvm::Expected<std::string> linkedCubin(const ProgramArtefacts &program);
   /// Limits and sandbox of nvcc that writes to \p folder alone.
   void limitCompiler(ProcessRequest &request, const std::string &folder) const;
   ProcessRunner &runner;
@@ -109,6 +121,8 @@ private:
   std::mutex versionMutex;
   std::string version; ///< asked of nvcc once
   bool sandboxed;
+  bool linksUnits = false;
+  OnceMap<Digest, std::string> relocatables, linked; ///< paths, by what they are made of
   CompileCache *compiles;
 };
 

@@ -10,6 +10,7 @@
 
 #include "kb-opt/Source/CompileCommand.h"
 #include "kb-opt/Support/CompileCache.h"
+#include "kb-opt/Support/OnceMap.h"
 #include "kb-opt/Support/Process.h"
 
 namespace kbopt {
@@ -45,26 +46,27 @@ public:
   /// float division that may be approximate; what libdevice asks of
   /// __nvvm_reflect is answered. Loads and stores with cache hints, inline PTX
   /// in clang's headers, are plain ones here. The same input gives the same
-  /// bytes.
+  /// bytes. The kernels of the command's other files are in it, too.
   llvm::Expected<std::string> emitDeviceBitcode(const CompileCommand &command,
                                                 llvm::StringRef text);
   /// The host side as an object file: kernels and variables are registered by
   /// their device names through __cudaRegisterFunction and __cudaRegisterVar,
   /// the device binary is `kbrtFatbinMarker`.
   llvm::Expected<std::string> emitHostObject(const CompileCommand &command, llvm::StringRef text);
-  /// Compiles the host side of \p text and links it with \p extraObjects, the
-  /// user's own libraries and \p runtimeLibrary (a shared object that stands for
+  /// Compiles the host side of \p text and of the command's other files and links them with the
+  /// user's own objects and libraries and \p runtimeLibrary (a shared object that stands for
   /// libcudart) into the program \p output. A function of CUDA's libraries that
   /// \p runtimeLibrary lacks (cuBLAS, the driver) does not stop the link: calling
   /// it calls `kbrecord_unsupported(name)` of the runtime library, or where there
   /// is none prints its name and exits with status 70.
   llvm::Error linkHostProgram(const CompileCommand &command, llvm::StringRef text,
-                              llvm::ArrayRef<std::string> extraObjects,
                               llvm::StringRef runtimeLibrary, llvm::StringRef output);
 
 private:
+  llvm::Expected<std::string> emitOwnBitcode(const CompileCommand &command, llvm::StringRef text);
   ProcessRunner &runner;
   CompileLimits limits;
+  OnceMap<std::string, std::string> units; ///< bitcode by file
 };
 
 /// What the host object carries in place of a device binary.

@@ -26,6 +26,11 @@ struct CompileCommand {
   std::string file;      ///< the input, absolute
   std::string shownFile; ///< the input as the user wrote it, for messages
   std::string directory; ///< absolute; relative paths in flags start here
+  /// The compile_commands.json that the command was found in; empty where it was not.
+  std::string database;
+  /// The program's other CUDA files, whose code runs as it is; absent where the file is a program
+  /// by itself.
+  std::vector<CompileCommand> units;
   /// The flags as the user gave them, without compiler and input.
   std::vector<std::string> original;
   /// For clang: no compiler, input, output, phase, architecture or toolkit.

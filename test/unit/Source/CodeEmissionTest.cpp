@@ -300,7 +300,7 @@ int cudaFree(void *) { return 0; }
                                          "  if (argc > 1)\n"
                                          "    cufftDestroy(cudaFree(0));\n"
                                          "}\n",
-                                         {}, folder.file("libruntime.so"), folder.file("program")));
+                                         folder.file("libruntime.so"), folder.file("program")));
   ProcessRequest run;
   run.argv = {folder.file("program")};
   ProcessResult ran = llvm::cantFail(realProcessRunner().run(run));

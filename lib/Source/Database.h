@@ -1,0 +1,44 @@
+//===- Database.h - Compilation databases -----------------------*- C++ -*-===//
+//
+// Owns reading compile_commands.json, and the flags that a whole command of a compiler holds.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_LIB_SOURCE_DATABASE_H
+#define KBOPT_LIB_SOURCE_DATABASE_H
+
+#include "kb-opt/Source/CompileCommand.h"
+
+namespace kbopt {
+
+/// \p file, relative to \p directory unless it is absolute, without dots.
+std::string absolutePath(llvm::StringRef file, llvm::StringRef directory);
+
+/// Whether \p compiler is called the way clang is, not that of nvcc.
+bool isClang(llvm::StringRef compiler);
+
+/// Fills the flags of \p command from \p arguments, the last of which may be a compiler's inputs.
+llvm::Error translateFlags(llvm::ArrayRef<std::string> arguments, bool forClang,
+                           CompileCommand &command);
+
+/// A translation unit of a compilation database.
+struct DatabaseEntry {
+  std::string file, directory, object; ///< absolute; no object where the entry names none
+  std::vector<std::string> commandLine;
+  bool isCuda = false;
+};
+
+/// The entries of \p json, a compile_commands.json, in its order.
+llvm::Expected<std::vector<DatabaseEntry>> readDatabase(llvm::StringRef json);
+
+/// Takes over the entry for `command.file` from \p json; false if it has none.
+llvm::Expected<bool> takeFromDatabase(llvm::StringRef json, CompileCommand &command);
+
+/// Takes over how \p entry compiles its file.
+llvm::Error takeEntry(const DatabaseEntry &entry, CompileCommand &command);
+
+/// The command for the file of \p entry, which is named in messages as it lies.
+llvm::Expected<CompileCommand> commandOf(const DatabaseEntry &entry, const CudaToolkit &toolkit);
+
+} // namespace kbopt
+
+#endif // KBOPT_LIB_SOURCE_DATABASE_H

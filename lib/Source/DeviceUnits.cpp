@@ -1,0 +1,79 @@
+//===- DeviceUnits.cpp ----------------------------------------------------===//
+#include "DeviceUnits.h"
+#include "kb-opt/Source/BuildTarget.h"
+#include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/FileSystem.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/Demangle/Demangle.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Linker/Linker.h"
+
+using namespace kbopt;
+using namespace llvm;
+
+/// Whether a host may ask for \p global by its name.
+static bool isShared(const GlobalValue &global) {
+  if (const auto *function = dyn_cast<Function>(&global))
+    return function->getCallingConv() == CallingConv::PTX_Kernel;
+  return isa<GlobalVariable>(global) && global.hasExternalLinkage();
+}
+
+/// What files have of themselves is theirs alone.
+static void hideOwn(Module &module) {
+  for (GlobalValue &global : module.global_values())
+    if (!global.isDeclaration() && !isShared(global) && !global.hasAppendingLinkage() &&
+        !global.getName().starts_with("llvm.")) {
+      global.setLinkage(GlobalValue::InternalLinkage);
+      if (auto *object = dyn_cast<GlobalObject>(&global))
+        object->setComdat(nullptr);
+    }
+}
+
+Expected<std::map<std::string, std::string>> kbopt::kernelFiles(StringRef path) {
+  Expected<std::string> bitcode = realFileSystem().read(path);
+  if (!bitcode)
+    return bitcode.takeError();
+  LLVMContext context;
+  Expected<std::unique_ptr<Module>> module =
+      parseBitcodeFile(MemoryBufferRef(*bitcode, path), context);
+  if (!module)
+    return module.takeError();
+  std::map<std::string, std::string> files;
+  for (const Function &function : **module)
+    if (const DISubprogram *program = function.getSubprogram();
+        program && function.getCallingConv() == CallingConv::PTX_Kernel)
+      files[function.getName().str()] = program->getFilename().str();
+  return files;
+}
+
+Expected<std::string> kbopt::linkDeviceUnits(ArrayRef<DeviceUnit> units) {
+  LLVMContext context;
+  std::unique_ptr<Module> all;
+  StringMap<StringRef> owners; ///< of kernels and variables, by name
+  for (const DeviceUnit &unit : units) {
+    Expected<std::unique_ptr<Module>> module =
+        parseBitcodeFile(MemoryBufferRef(unit.bitcode, unit.name), context);
+    if (!module)
+      return module.takeError();
+    hideOwn(**module);
+    for (const GlobalValue &global : (*module)->global_values())
+      if (!global.isDeclaration() && global.hasExternalLinkage())
+        if (auto [known, isNew] = owners.try_emplace(global.getName(), unit.name); !isNew)
+          return make_error<UsageError>(
+              "'" + demangle(global.getName()) + "' is defined in '" + known->second.str() +
+                  "' and in '" + unit.name + "'",
+              "give them different names: kb-opt puts the device code of a program together",
+              ExitStatus::Diagnostics);
+    if (!all)
+      all = std::move(*module);
+    else if (Linker::linkModules(*all, std::move(*module)))
+      return make_error<ToolError>("cannot link the device code of '" + unit.name + "'",
+                                   std::vector<std::string>{}, -1, "", "", ExitStatus::Diagnostics);
+  }
+  std::string bytes;
+  raw_string_ostream os(bytes);
+  WriteBitcodeToFile(*all, os);
+  return bytes;
+}

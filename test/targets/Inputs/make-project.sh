@@ -1,0 +1,9 @@
+# Lays the project out below the folder $1: src with the files, build with ninja's files, and the objects of C++.
+set -e
+mkdir -p $1/src $1/build/obj
+cp $(dirname $0)/*.cu $(dirname $0)/*.cuh $(dirname $0)/main.cpp $1/src
+cuda=$(dirname $(dirname $(which nvcc)))
+for file in build.ninja compile_commands.json; do
+  sed -e "s|@SRC@|$1/src|g;s|@BUILD@|$1/build|g;s|@CUDA@|$cuda|g" $(dirname $0)/$file.in >$1/build/$file
+done
+g++ -O2 -I$1/src -I$cuda/include -c $1/src/main.cpp -o $1/build/obj/main.cpp.o
