@@ -162,6 +162,8 @@ llvm::Expected<Workload> kbopt::openWorkload(const Context &context, const Parse
         ExitStatus::Diagnostics);
   }
   Workload workload = std::move(**found);
+  if (!context.options.target.empty() && workload.kind != WorkloadKind::Program)
+    return Workload(); // the whole program was asked for
   if (workload.kind == WorkloadKind::Program) {
     if (hasMain(program) || linksMain(context.command) || !context.target.empty())
       return workload;

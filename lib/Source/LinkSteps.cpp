@@ -55,24 +55,45 @@ static std::optional<LinkStep> stepOf(llvm::ArrayRef<std::string> words, StringR
   return step;
 }
 
-std::vector<LinkStep> kbopt::linkStepsOf(StringRef text, StringRef folder) {
+/// The words of \p text, those of response files (`@file`) in their places.
+static void addWords(StringRef text, StringRef folder, unsigned depth,
+                     std::vector<std::string> &words) {
+  constexpr unsigned mostDepth = 4;
   llvm::BumpPtrAllocator memory;
   llvm::StringSaver saver(memory);
   llvm::SmallVector<const char *> tokens;
   llvm::cl::TokenizeGNUCommandLine(text, saver, tokens);
+  for (StringRef token : tokens) {
+    llvm::Expected<std::string> response =
+        token.starts_with("@") && depth < mostDepth
+            ? realFileSystem().read(absolutePath(token.drop_front(), folder))
+            : llvm::Expected<std::string>("");
+    if (!response) {
+      llvm::consumeError(response.takeError()); // it is a word as any other
+      words.push_back(token.str());
+    } else if (token.starts_with("@") && depth < mostDepth) {
+      addWords(*response, folder, depth + 1, words);
+    } else {
+      words.push_back(token.str());
+    }
+  }
+}
+
+std::vector<LinkStep> kbopt::linkStepsOf(StringRef text, StringRef folder) {
+  std::vector<std::string> all, words;
+  addWords(text, folder, /*depth=*/0, all);
   std::vector<LinkStep> steps;
-  std::vector<std::string> words;
   auto end = [&] {
     if (!words.empty())
       if (std::optional<LinkStep> step = stepOf(words, folder))
         steps.push_back(std::move(*step));
     words.clear();
   };
-  for (StringRef token : tokens)
-    if (token == "&&" || token == ";" || token == ":")
+  for (std::string &word : all)
+    if (word == "&&" || word == ";" || word == ":")
       end();
     else
-      words.push_back(token.str());
+      words.push_back(std::move(word));
   end();
   return steps;
 }

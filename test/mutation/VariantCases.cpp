@@ -124,7 +124,7 @@ Expected<std::string> VariantCases::record(const ProgramArtefacts &program, Buff
       return main.takeError();
     text = std::move(*main);
   }
-  if (Error error = emitter.linkHostProgram(command, text, {}, *library, request.executable))
+  if (Error error = emitter.linkHostProgram(command, text, *library, request.executable))
     return std::move(error);
   Expected<Recording> recording = oracle.empty()
                                       ? recordProgram(realProcessRunner(), request)
