@@ -296,7 +296,8 @@ void judge(Recording &recording, const RecordRequest &request, const ProcessResu
     return set(recording, RecordStatus::Crashed,
                "program " + name + " crashes by itself: " + result.describe(),
                withStderr(result, ""));
-  if (std::string usage = failed ? usageLine(result, absolute(request.executable)) : ""; !usage.empty())
+  if (std::string usage = failed ? usageLine(result, absolute(request.executable)) : "";
+      !usage.empty())
     return set(recording, RecordStatus::ProgramFailed,
                "program " + name + " ends with status " + std::to_string(result.exitStatus) +
                    " and " + saysHowToCallIt.str() + ": " + usage,

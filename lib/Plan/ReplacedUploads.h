@@ -34,7 +34,7 @@ private:
   std::vector<llvm::StringRef> before, after;
   std::set<llvm::StringRef> uniform; ///< all bytes equal: these stay, as cleared memory does
   KnownPiece last;                   ///< that was taken
-  bool hasLater = false; ///< the recording has uploads behind its first read
+  bool hasLater = false;             ///< the recording has uploads behind its first read
   bool isUnknown = false;
 };
 
