@@ -120,7 +120,10 @@ fromGpu(Session &session, const ParsedProgram &program, ProfilePage &page) {
   if (!counted)
     page.limits.push_back("no waves, occupancy and roofline, the CPU device cannot count: " +
                           llvm::toString(counted.takeError()));
-  return measuredKernels(session.context, program, *profile, counted ? &*counted : nullptr);
+  auto files = kernelFilesOf(session);
+  if (!files)
+    return files.takeError();
+  return measuredKernels(session.context, program, *profile, counted ? &*counted : nullptr, *files);
 }
 
 void kbopt::addState(KernelPage &kernel, const State &state) {

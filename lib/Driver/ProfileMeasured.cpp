@@ -2,7 +2,6 @@
 #include "ProfileParts.h"
 #include "kb-opt/Candidate/HotLines.h"
 #include "kb-opt/Candidate/MeasuredSpeed.h"
-#include "kb-opt/Source/ProgramFacts.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace kbopt;
@@ -50,30 +49,31 @@ const LaunchMetrics *longestLaunch(const GpuProfile &profile, llvm::StringRef ke
 std::vector<ProfiledKernel> kbopt::measuredKernels(const Context &context,
                                                    const ParsedProgram &program,
                                                    const GpuProfile &profile,
-                                                   const CountedProgram *counted) {
+                                                   const CountedProgram *counted,
+                                                   const KernelFiles &files) {
   const SpeedRecord counters = countersOf(profile);
   std::vector<ProfiledKernel> kernels;
-  for (const KernelFact &fact : findKernels(program)) {
+  for (const NamedKernel &named : namedKernels(program, files)) {
     ProfiledKernel kernel;
     KernelPage &page = kernel.page;
-    page.kernel = fact.name;
+    page.kernel = named.name;
     double most = -1;
-    for (const KernelFact::Instance &instance : fact.instances) {
-      const KernelSpeed *found = counters.find(instance.mangledName);
+    for (const std::string &instance : named.instances) {
+      const KernelSpeed *found = counters.find(instance);
       if (!found)
         continue;
       page.us += found->us;
       page.launches +=
           static_cast<unsigned>(llvm::count_if(profile.launches, [&](const LaunchMetrics &launch) {
-            return launch.kernel == instance.mangledName;
+            return launch.kernel == instance;
           }));
       if (counted)
         for (const ModelledLaunch &launch : counted->plan.launches)
-          if (launch.kernel == instance.mangledName)
+          if (launch.kernel == instance)
             page.floorUs += launch.floorUs * launch.repeats;
       if (found->us > most) {
         most = found->us;
-        kernel.longest = instance.mangledName;
+        kernel.longest = instance;
       }
     }
     const LaunchMetrics *launch = longestLaunch(profile, kernel.longest);

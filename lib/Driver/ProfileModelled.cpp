@@ -50,25 +50,11 @@ void addLaunches(Counted &kernel, const std::string &mangled, const ModelledPlan
 std::vector<Counted> countedKernels(const ParsedProgram &program, const ModelledPlan &plan,
                                     const RunResult &run, const KernelFiles &files) {
   std::vector<Counted> kernels;
-  std::set<std::string> own;
-  for (const KernelFact &fact : findKernels(program)) {
+  for (const NamedKernel &named : namedKernels(program, files)) {
     Counted kernel;
-    kernel.name = fact.name;
-    for (const KernelFact::Instance &instance : fact.instances) {
-      own.insert(instance.mangledName);
-      addLaunches(kernel, instance.mangledName, plan, run);
-    }
-    if (kernel.launch)
-      kernels.push_back(std::move(kernel));
-  }
-  // Those of the program's other files.
-  for (const auto &[mangled, file] : files) {
-    if (own.count(mangled))
-      continue;
-    Counted kernel;
-    kernel.name = llvm::demangle(mangled).substr(0, llvm::demangle(mangled).find('(')) + " in " +
-                  llvm::sys::path::filename(file).str();
-    addLaunches(kernel, mangled, plan, run);
+    kernel.name = named.name;
+    for (const std::string &instance : named.instances)
+      addLaunches(kernel, instance, plan, run);
     if (kernel.launch)
       kernels.push_back(std::move(kernel));
   }
@@ -79,6 +65,30 @@ std::vector<Counted> countedKernels(const ParsedProgram &program, const Modelled
 }
 
 } // namespace
+
+std::vector<NamedKernel> kbopt::namedKernels(const ParsedProgram &program,
+                                             const KernelFiles &files) {
+  std::vector<NamedKernel> kernels;
+  std::set<std::string> own;
+  for (const KernelFact &fact : findKernels(program)) {
+    NamedKernel &kernel = kernels.emplace_back(NamedKernel{fact.name, {}});
+    for (const KernelFact::Instance &instance : fact.instances) {
+      kernel.instances.push_back(instance.mangledName);
+      own.insert(instance.mangledName);
+    }
+  }
+  for (const auto &[mangled, file] : files)
+    if (!own.count(mangled))
+      kernels.push_back({llvm::StringRef(llvm::demangle(mangled)).split('(').first.str() + " in " +
+                             llvm::sys::path::filename(file).str(),
+                         {mangled}});
+  return kernels;
+}
+
+llvm::Expected<KernelFiles> kbopt::kernelFilesOf(const Session &session) {
+  return session.context.command.units.empty() ? KernelFiles()
+                                               : kernelFiles(session.original.bitcodePath);
+}
 
 std::string kbopt::launchText(const unsigned (&grid)[3], const unsigned (&block)[3]) {
   return llvm::formatv("grid ({0}, {1}, {2}), block ({3}, {4}, {5})", grid[0], grid[1], grid[2],
@@ -95,14 +105,10 @@ llvm::Expected<CountedProgram> kbopt::countProgram(Session &session) {
   auto plan = modelPlan(*run, *code, session.chip);
   if (!plan)
     return plan.takeError();
-  KernelFiles files;
-  if (!session.context.command.units.empty()) {
-    auto known = kernelFiles(session.original.bitcodePath);
-    if (!known)
-      return known.takeError();
-    files = std::move(*known);
-  }
-  return CountedProgram{std::move(*run), std::move(*plan), std::move(files)};
+  auto files = kernelFilesOf(session);
+  if (!files)
+    return files.takeError();
+  return CountedProgram{std::move(*run), std::move(*plan), std::move(*files)};
 }
 
 std::vector<ProfiledKernel> kbopt::modelledKernels(const Context &context,

@@ -23,6 +23,16 @@ struct ProfiledKernel {
 /// Files by mangled name of the kernels that they define.
 using KernelFiles = std::map<std::string, std::string>;
 
+/// Those of \p session's program where it has several files.
+llvm::Expected<KernelFiles> kernelFilesOf(const Session &session);
+
+/// A kernel of the source, or of another file of the program, which its name then tells.
+struct NamedKernel {
+  std::string name;
+  std::vector<std::string> instances; ///< mangled
+};
+std::vector<NamedKernel> namedKernels(const ParsedProgram &program, const KernelFiles &files);
+
 /// Counts of the CPU device and their model; times are modelled.
 struct CountedProgram {
   RunResult run;
@@ -39,7 +49,8 @@ std::vector<ProfiledKernel> modelledKernels(const Context &context, const Parsed
 /// counter gives, and may be null.
 std::vector<ProfiledKernel> measuredKernels(const Context &context, const ParsedProgram &program,
                                             const GpuProfile &profile,
-                                            const CountedProgram *counted);
+                                            const CountedProgram *counted,
+                                            const KernelFiles &files);
 
 /// Kernels of the original, longest first, with shares and all their lines. Where
 /// figures come from, their sum and what is missing go into \p page.
