@@ -97,6 +97,13 @@ static int runOne(Options options) {
 static int runWith(llvm::Expected<Options> options) {
   if (!options)
     return report(options.takeError());
+  if (options->input.empty() && !options->target.empty() && !options->help && !options->version &&
+      !options->listPasses) {
+    auto input = inputOfTarget(*options);
+    if (!input)
+      return report(input.takeError());
+    options->input = std::move(*input);
+  }
   int status = 0;
   for (const std::string &input : inputsOf(*options)) {
     Options one = *options;

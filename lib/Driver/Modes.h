@@ -45,6 +45,9 @@ llvm::Expected<ExitStatus> runJudge(Context &context);
 int runVerifyCommand(llvm::ArrayRef<const char *> arguments);
 /// --analyze: the findings, and their forms for other tools.
 llvm::Expected<ExitStatus> runAnalyze(Context &context);
+/// Of the program that --target names the file whose kernels take the most time; says what those of
+/// each file take.
+llvm::Expected<std::string> inputOfTarget(const Options &options);
 /// --profile: where the time of the program as it is goes.
 llvm::Expected<ExitStatus> runProfile(Context &context);
 

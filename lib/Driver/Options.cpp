@@ -406,8 +406,9 @@ llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all, bo
   if (!inputs.empty()) {
     options.input = inputs[0];
     options.moreInputs.assign(std::next(inputs.begin()), inputs.end());
-  } else if (!options.listPasses)
-    reader.fail("no input file", "name a CUDA file: kb-opt -passes=auto kernel.cu");
+  } else if (!options.listPasses && options.target.empty())
+    reader.fail("no input file", "name a CUDA file: kb-opt -passes=auto kernel.cu, or with -p and "
+                                 "--target a program of a build");
   for (const std::string &name : inputs)
     if (!llvm::json::isUTF8(name))
       reader.fail("the name of '" + llvm::json::fixUTF8(name) +

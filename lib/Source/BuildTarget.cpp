@@ -21,6 +21,7 @@ public:
   Build(const CompileCommand &main, ProcessRunner &runner) : main(main), runner(runner) {}
   llvm::Error read();
   llvm::Expected<std::vector<BuildTarget>> targets();
+  llvm::Expected<std::vector<std::string>> cudaFiles(StringRef program);
 
 private:
   /// \p file and, of a library that the build makes, what it consists of.
@@ -193,4 +194,38 @@ llvm::Expected<std::vector<BuildTarget>> kbopt::findTargets(const CompileCommand
   if (llvm::Error error = build.read())
     return std::move(error);
   return build.targets();
+}
+
+llvm::Expected<std::vector<std::string>> Build::cudaFiles(StringRef program) {
+  std::string others;
+  for (const LinkStep &step : steps) {
+    if (step.kind != LinkStep::Kind::Program)
+      continue;
+    if (path::filename(step.output) != program && step.output != program) {
+      others += (others.empty() ? "" : ", ") + path::filename(step.output).str();
+      continue;
+    }
+    std::vector<std::string> objects, files;
+    for (const std::string &input : step.objects)
+      addObjects(input, objects);
+    for (const std::string &object : objects)
+      if (isCuda(object) && !llvm::is_contained(files, entries[object].file))
+        files.push_back(entries[object].file);
+    return files;
+  }
+  return llvm::make_error<UsageError>(
+      "the build in '" + path::parent_path(main.database).str() + "' links no program '" +
+          program.str() + "'",
+      others.empty() ? "ninja, make by CMake, or a file .kb-opt in that folder say what is linked"
+                     : "it links " + others);
+}
+
+llvm::Expected<std::vector<std::string>> kbopt::filesOfTarget(StringRef database, StringRef program,
+                                                              ProcessRunner &runner) {
+  CompileCommand main;
+  main.database = database.str();
+  Build build(main, runner);
+  if (llvm::Error error = build.read())
+    return std::move(error);
+  return build.cudaFiles(program);
 }

@@ -9,6 +9,7 @@
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Linker/Linker.h"
+#include "llvm/Support/Path.h"
 
 using namespace kbopt;
 using namespace llvm;
@@ -43,8 +44,13 @@ Expected<std::map<std::string, std::string>> kbopt::kernelFiles(StringRef path) 
   std::map<std::string, std::string> files;
   for (const Function &function : **module)
     if (const DISubprogram *program = function.getSubprogram();
-        program && function.getCallingConv() == CallingConv::PTX_Kernel)
-      files[function.getName().str()] = program->getFilename().str();
+        program && program->getUnit() && function.getCallingConv() == CallingConv::PTX_Kernel) {
+      const DICompileUnit &unit = *program->getUnit();
+      SmallString<128> file(unit.getFilename());
+      sys::path::make_absolute(unit.getDirectory(), file);
+      sys::path::remove_dots(file, /*remove_dot_dot=*/true);
+      files[function.getName().str()] = file.str().str();
+    }
   return files;
 }
 

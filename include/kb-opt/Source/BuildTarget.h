@@ -26,8 +26,14 @@ struct BuildTarget {
 llvm::Expected<std::vector<BuildTarget>> findTargets(const CompileCommand &command,
                                                      ProcessRunner &runner);
 
-/// The files that define the kernels of device bitcode, by mangled name; nothing of those without
-/// debug information. Fails if \p path holds no bitcode.
+/// The CUDA files of \p program, by its name or path, in the build of the folder of \p database, a
+/// compile_commands.json; in the order in which they are linked. Fails with a `UsageError` where
+/// the build links no such program.
+llvm::Expected<std::vector<std::string>>
+filesOfTarget(llvm::StringRef database, llvm::StringRef program, ProcessRunner &runner);
+
+/// The CUDA files whose compilation made the kernels of device bitcode, absolute, by mangled name;
+/// nothing of those without debug information. Fails if \p path holds no bitcode.
 llvm::Expected<std::map<std::string, std::string>> kernelFiles(llvm::StringRef path);
 
 } // namespace kbopt
