@@ -28,6 +28,18 @@ static llvm::Error noSuchTarget(const Context &context, llvm::ArrayRef<BuildTarg
                     : "those that do are " + names);
 }
 
+/// A build that does not say what it links leaves the file to itself; what it links and cannot be
+/// followed is an error.
+static llvm::Error warnOfBuild(Context &context, llvm::Error error) {
+  return llvm::handleErrors(std::move(error), [&](std::unique_ptr<KbError> why) -> llvm::Error {
+    if (why->status == ExitStatus::Diagnostics)
+      return llvm::Error(std::move(why));
+    context.err << "kb-opt: warning: " << why->message << "; '" << context.options.input
+                << "' is run by itself\n";
+    return llvm::Error::success();
+  });
+}
+
 llvm::Error kbopt::openTarget(Context &context) {
   const std::string &wanted = context.options.target;
   if (wanted.empty()) {
@@ -36,6 +48,8 @@ llvm::Error kbopt::openTarget(Context &context) {
       return calls.takeError();
   }
   auto targets = findTargets(context.command, context.runner);
+  if (!targets && wanted.empty())
+    return warnOfBuild(context, targets.takeError());
   if (!targets)
     return targets.takeError();
   auto chosen = llvm::find_if(*targets, [&](const BuildTarget &target) {
