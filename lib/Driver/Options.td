@@ -74,7 +74,7 @@ let Group = group_report in {
 def report : Value<"report", "<file.html>", "Write the search as one page (figures alone: <file.json>)">;
 def remarks : Value<"remarks-file", "<file>", "Write remarks as LLVM YAML">;
 def time_passes : Flag_<"time-passes", "Print where the time went, to stderr">;
-def time_trace : Value<"time-trace", "<file.json>", "Write what ran when, for Perfetto or chrome://tracing">;
+def time_trace : Value<"time-trace", "<file>", "Write what ran when, for Perfetto or chrome://tracing">;
 def bisect : Value<"opt-bisect-limit", "<n>", "Perform at most n rewrites">;
 def quiet : Flag_<"quiet", "Print results and errors only">;
 def unsafe : Flag_<"unsafe-no-sandbox", "Run the program and its candidates without walls">;

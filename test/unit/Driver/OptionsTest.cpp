@@ -127,7 +127,8 @@ TEST(Options, ValuesAreChecked) {
 TEST(Options, InputsAreCounted) {
   EXPECT_EQ(errorOf({"-passes=auto"}),
             "kb-opt: error: no input file\n"
-            "kb-opt: note: name a CUDA file: kb-opt -passes=auto kernel.cu\n");
+            "kb-opt: note: name a CUDA file: kb-opt -passes=auto kernel.cu, or with -p and "
+            "--target a program of a build\n");
   EXPECT_EQ(errorOf({"-passes=auto", "a.cu", "b.cu"}), "");
   EXPECT_EQ(errorOf({"-passes=auto", "-o", "c.cu", "a.cu", "b.cu"}),
             "kb-opt: error: '-o' is for one program, and several are named\n"
