@@ -243,10 +243,11 @@ static llvm::Expected<VariedUploads> varyAs(const CaseRecipe &recipe, unsigned l
   const bool alike = !recipe.variedCase.empty();
   auto uploads = varyInputs(plan, data, bytes, recipe.seed, distribution, lessenings, alike);
   if (uploads && alike && distribution == InputDistribution::AllEqual) {
-    if (llvm::Error error = fillIntegers(plan, bytes))
-      return std::move(error);
-    uploads->uploadsVaried += uploads->uploadsKept;
-    uploads->uploadsKept = 0;
+    llvm::Expected<unsigned> filled = fillIntegers(plan, bytes);
+    if (!filled)
+      return filled.takeError();
+    uploads->uploadsVaried += *filled;
+    uploads->uploadsKept -= *filled;
   }
   return uploads;
 }

@@ -112,7 +112,7 @@ static llvm::StringRef nextStep(const GateRecord &record) {
     if (llvm::StringRef(record.reason).contains(saysHowToCallIt))
       return "give it arguments in a workload: program: {arguments: [\"...\"]}";
     if (llvm::StringRef(record.reason).contains("the original is left alone"))
-      return "make the original run through under the recorder: kb-opt --emit=plan says more";
+      return "mend in the original what is named; nothing is held against a program that has it";
     return failed ? "order, initialise or bound the access that is named; compute-sanitizer shows "
                     "it on a GPU"
                   : "write the host without what is named, or judge on a GPU with --device=cuda";

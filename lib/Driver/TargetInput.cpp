@@ -15,21 +15,6 @@
 using namespace kbopt;
 namespace path = llvm::sys::path;
 
-/// compile_commands.json of the folder that -p names, or of the nearest above the current one.
-static std::string databaseOf(const Options &options) {
-  llvm::SmallString<128> folder(options.databaseFolder.empty() ? "." : options.databaseFolder);
-  llvm::sys::fs::make_absolute(folder);
-  path::remove_dots(folder, /*remove_dot_dot=*/true);
-  for (llvm::StringRef at = folder; !at.empty(); at = path::parent_path(at))
-    for (llvm::StringRef below : {"", "build"}) {
-      llvm::SmallString<128> json(at);
-      path::append(json, below, "compile_commands.json");
-      if (llvm::sys::fs::exists(json) || !options.databaseFolder.empty())
-        return json.str().str();
-    }
-  return "";
-}
-
 /// \p file as a user in the current folder writes it.
 static std::string shownPath(llvm::StringRef file) {
   llvm::SmallString<128> here;
@@ -69,11 +54,7 @@ static llvm::Expected<std::map<std::string, double>> timesByFile(const Options &
 }
 
 llvm::Expected<std::string> kbopt::inputOfTarget(const Options &options) {
-  const std::string database = databaseOf(options);
-  if (database.empty())
-    return llvm::make_error<UsageError>("no compile_commands.json here or above",
-                                        "name the build folder with -p");
-  auto files = filesOfTarget(database, options.target, realProcessRunner());
+  auto files = filesOfTarget(options.databaseFolder, options.target, realProcessRunner());
   if (!files)
     return files.takeError();
   llvm::Error last = llvm::make_error<UsageError>(

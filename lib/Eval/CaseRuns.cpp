@@ -294,32 +294,6 @@ static double heldShare(const RunResult &run) {
   return all > 0 ? held / all : 1;
 }
 
-/// What \p result reads at once where the original reads \p readBytes turn by turn, as the blocks
-/// and the sums of one chunk after another: each of its outputs is all that the original reads of
-/// one size. False if it is not.
-static bool cutBySize(ArrayRef<uint64_t> readBytes, RunResult &result) {
-  std::vector<uint64_t> sizes; // different ones, in the order in which they come
-  for (uint64_t bytes : readBytes)
-    if (!is_contained(sizes, bytes))
-      sizes.push_back(bytes);
-  if (sizes.size() < 2 || sizes.size() != result.outputs.size())
-    return false;
-  for (auto [bytes, output] : zip(sizes, result.outputs))
-    if (output.size() != bytes * static_cast<uint64_t>(count(readBytes, bytes)))
-      return false;
-  std::map<uint64_t, std::pair<SharedBytes, uint64_t>> rest;
-  for (auto [bytes, output] : zip(sizes, result.outputs))
-    rest[bytes] = {output, 0};
-  std::vector<SharedBytes> cut;
-  for (uint64_t bytes : readBytes) {
-    auto &[output, at] = rest[bytes];
-    cut.push_back(output.slice(at, bytes));
-    at += bytes;
-  }
-  result.outputs = std::move(cut);
-  return true;
-}
-
 /// A host may read one result in pieces: what counts is the bytes, in their order.
 static void cutAsOriginal(ArrayRef<uint64_t> readBytes, RunResult &result) {
   std::vector<uint64_t> sizes;
@@ -328,8 +302,6 @@ static void cutAsOriginal(ArrayRef<uint64_t> readBytes, RunResult &result) {
   if (ArrayRef(sizes) == readBytes ||
       std::accumulate(sizes.begin(), sizes.end(), uint64_t(0)) !=
           std::accumulate(readBytes.begin(), readBytes.end(), uint64_t(0)))
-    return;
-  if (cutBySize(readBytes, result))
     return;
   std::string joined;
   for (const SharedBytes &output : result.outputs)

@@ -203,27 +203,40 @@ Expected<std::string> NvccCompiler::askVersion() {
 static constexpr const char *cubinName = "code.cubin", *ptxName = "code.ptx",
                             *reportName = "ptxas.txt";
 
-/// Compiles in \p folder, which exists.
-Expected<NewCompile> NvccCompiler::runNvcc(const ProgramArtefacts &program,
-                                           const std::string &folder) {
-  FileSystem &files = realFileSystem();
+Expected<ProcessRequest> NvccCompiler::cubinRequest(const ProgramArtefacts &program,
+                                                    const std::string &folder,
+                                                    ArrayRef<std::string> more) const {
   // __FILE__ and messages are the original's, wherever the text lies; quoted
   // includes resolve by -I.
   std::string source = folder + "/code.cu", shown;
   raw_string_ostream(shown) << "#line 1 \"" << program.sourcePath << "\"\n";
-  if (Error error = files.write(source, shown + program.text))
+  if (Error error = realFileSystem().write(source, shown + program.text))
     return std::move(error);
   ProcessRequest request;
-  request.argv = {
-      nvccPath,    "-x",         "cu",   "-arch=" + program.arch,
-      "-cubin",    "-Xptxas",    "-v",
-      "-lineinfo", // samples are shown by line; changes no machine code
-      "--keep",    "--keep-dir", folder, "-I" + sys::path::parent_path(program.sourcePath).str()};
-  request.argv.insert(request.argv.end(), program.flags.begin(), program.flags.end());
+  request.argv = {nvccPath,
+                  "-x",
+                  "cu",
+                  "-arch=" + program.arch,
+                  "-cubin",
+                  "-lineinfo", // samples are shown by line; changes no machine code
+                  "-I" + sys::path::parent_path(program.sourcePath).str()};
+  append_range(request.argv, more);
+  append_range(request.argv, program.flags);
   request.argv.insert(request.argv.end(), {"-o", folder + "/" + cubinName, source});
   request.workingDirectory = program.workingDirectory;
   limitCompiler(request, folder);
-  Expected<ProcessResult> run = runner.run(request);
+  return request;
+}
+
+/// Compiles in \p folder, which exists.
+Expected<NewCompile> NvccCompiler::runNvcc(const ProgramArtefacts &program,
+                                           const std::string &folder) {
+  FileSystem &files = realFileSystem();
+  Expected<ProcessRequest> request =
+      cubinRequest(program, folder, {"-Xptxas", "-v", "--keep", "--keep-dir", folder});
+  if (!request)
+    return request.takeError();
+  Expected<ProcessResult> run = runner.run(*request);
   if (!run)
     return run.takeError();
   run->err = withShownName(run->err, program.sourcePath, program.name);
@@ -232,8 +245,9 @@ Expected<NewCompile> NvccCompiler::runNvcc(const ProgramArtefacts &program,
   // are not.
   if (!run->succeeded() && (run->timedOut || run->signal || run->exitStatus > 2))
     return make_error<ToolError>(
-        formatv("{0} does not compile with nvcc: {1}", program.name, run->describe()), request.argv,
-        run->exitStatus, StringRef(run->err).trim().empty() ? run->out : run->errorTail(), "",
+        formatv("{0} does not compile with nvcc: {1}", program.name, run->describe()),
+        request->argv, run->exitStatus,
+        StringRef(run->err).trim().empty() ? run->out : run->errorTail(), "",
         ExitStatus::Diagnostics);
   NewCompile made;
   made.outcome.exitStatus = run->exitStatus;

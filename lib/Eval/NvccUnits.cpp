@@ -10,7 +10,6 @@
 #include "kb-opt/Support/ShownNames.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 
@@ -35,32 +34,20 @@ Expected<std::string> NvccCompiler::relocatable(const ProgramArtefacts &program)
 
 Expected<std::string> NvccCompiler::compileRelocatably(const ProgramArtefacts &program,
                                                        const std::string &folder) {
-  const std::string cubin = folder + "/code.cubin", source = folder + "/code.cu";
-  FileSystem &files = realFileSystem();
-  if (Error error = files.createDirectories(folder))
+  if (Error error = realFileSystem().createDirectories(folder))
     return std::move(error);
-  std::string text;
-  raw_string_ostream(text) << "#line 1 \"" << program.sourcePath << "\"\n" << program.text;
-  if (Error error = files.write(source, text))
-    return std::move(error);
-  ProcessRequest request;
-  request.argv = {nvccPath,    "-x",
-                  "cu",        "-cubin",
-                  "-rdc=true", "-arch=" + program.arch,
-                  "-lineinfo", "-I" + sys::path::parent_path(program.sourcePath).str()};
-  request.argv.insert(request.argv.end(), program.flags.begin(), program.flags.end());
-  request.argv.insert(request.argv.end(), {"-o", cubin, source});
-  request.workingDirectory = program.workingDirectory;
-  limitCompiler(request, folder);
-  Expected<ProcessResult> run = runner.run(request);
+  Expected<ProcessRequest> request = cubinRequest(program, folder, {"-rdc=true"});
+  if (!request)
+    return request.takeError();
+  Expected<ProcessResult> run = runner.run(*request);
   if (!run)
     return run.takeError();
   if (!run->succeeded())
     return make_error<ToolError>(
-        formatv("{0} does not compile with nvcc: {1}", program.name, run->describe()), request.argv,
-        run->exitStatus, withShownName(run->err, program.sourcePath, program.name), "",
-        ExitStatus::Diagnostics);
-  return cubin;
+        formatv("{0} does not compile with nvcc: {1}", program.name, run->describe()),
+        request->argv, run->exitStatus, withShownName(run->err, program.sourcePath, program.name),
+        "", ExitStatus::Diagnostics);
+  return folder + "/code.cubin";
 }
 
 Expected<std::string> NvccCompiler::linkedCubin(const ProgramArtefacts &program) {

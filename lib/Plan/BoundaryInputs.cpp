@@ -259,27 +259,26 @@ std::string kbopt::describe(const ProgramConstants &constants) {
   return text;
 }
 
-llvm::Error kbopt::fillIntegers(const Plan &plan, llvm::MutableArrayRef<uint8_t> out) {
-  llvm::Expected<std::map<uint64_t, ElementType>> types =
-      variedTypes(plan, {reinterpret_cast<const char *>(out.data()), out.size()});
-  if (!types)
-    return types.takeError();
+llvm::Expected<unsigned> kbopt::fillIntegers(const Plan &plan, llvm::MutableArrayRef<uint8_t> out) {
+  llvm::Expected<std::vector<NumberUpload>> uploads =
+      numberUploads(plan, {reinterpret_cast<const char *>(out.data()), out.size()});
+  if (!uploads)
+    return uploads.takeError();
   std::optional<uint8_t> letter;
-  for (const Step &step : plan.steps) {
-    const auto *upload = std::get_if<UploadStep>(&step);
-    const ElementType type = upload ? plan.buffers[upload->to.at.buffer].element : ElementType();
-    if (!upload || !isInteger(type) || !upload->pointers.empty() || !upload->to.bytes())
+  unsigned filled = 0;
+  for (const NumberUpload &upload : *uploads) {
+    if (!isInteger(upload.type))
       continue;
-    const uint64_t size = elementBytes(type), bytes = upload->to.bytes() / size * size;
-    const llvm::MutableArrayRef<uint8_t> all = out.slice(upload->data, bytes);
-    if (size == 1 && bytes)
-      all.front() = letter.value_or(all.front());
-    if (size == 1 && bytes && !letter)
-      letter = all.front();
-    for (uint64_t at = size; at < bytes; at += size)
+    const uint64_t size = elementBytes(upload.type);
+    const llvm::MutableArrayRef<uint8_t> all =
+        out.slice(upload.step->data, upload.step->to.bytes() / size * size);
+    if (size == 1)
+      all.front() = *(letter = letter.value_or(all.front()));
+    for (uint64_t at = size; at < all.size(); at += size)
       std::memcpy(all.data() + at, all.data(), size);
+    ++filled;
   }
-  return llvm::Error::success();
+  return filled;
 }
 
 llvm::Expected<VariedUploads> kbopt::varyAtBoundaries(const Plan &plan, llvm::StringRef data,
@@ -287,36 +286,23 @@ llvm::Expected<VariedUploads> kbopt::varyAtBoundaries(const Plan &plan, llvm::St
                                                       uint64_t seed, InputDistribution distribution,
                                                       std::optional<unsigned> only,
                                                       const ProgramConstants &constants) {
-  llvm::Expected<std::map<uint64_t, ElementType>> types = variedTypes(plan, data);
-  if (!types)
-    return types.takeError();
+  llvm::Expected<std::vector<NumberUpload>> uploads = numberUploads(plan, data);
+  if (!uploads)
+    return uploads.takeError();
   if (!data.empty())
     std::memcpy(out.data(), data.data(), data.size());
   VariedUploads result;
-  std::set<uint64_t> done;
-  unsigned number = 0;
-  for (const Step &step : plan.steps) {
-    const auto *upload = std::get_if<UploadStep>(&step);
-    if (!upload)
-      continue;
-    const unsigned own = number++;
-    ElementType type = (*types)[upload->data];
-    if (const ElementType element = plan.buffers[upload->to.at.buffer].element; isInteger(element))
-      type = element;
-    if (type == ElementType::Unknown || !upload->pointers.empty() ||
-        !done.insert(upload->data).second) {
-      ++result.uploadsKept;
-      continue;
-    }
-    Random random(seed * 0x9e3779b97f4a7c15u + own);
-    Elements elements({out.data() + upload->data, upload->to.bytes()}, type);
-    if (!isFloatingPoint(type) && elements.areOffsets()) {
-      ++result.uploadsKept;
-      continue;
-    }
-    const bool isNamed = !only || *only == own;
-    ++(change(elements, type, isNamed, distribution, constants, random) ? result.uploadsVaried
-                                                                        : result.uploadsKept);
+  for (const NumberUpload &upload : *uploads) {
+    Random random(seed * 0x9e3779b97f4a7c15u + upload.number);
+    Elements elements({out.data() + upload.step->data, upload.step->to.bytes()}, upload.type);
+    const bool isNamed = !only || *only == upload.number,
+               isKept = !isFloatingPoint(upload.type) && elements.areOffsets();
+    result.uploadsVaried +=
+        !isKept && change(elements, upload.type, isNamed, distribution, constants, random);
   }
+  result.uploadsKept =
+      static_cast<unsigned>(llvm::count_if(
+          plan.steps, [](const Step &step) { return std::holds_alternative<UploadStep>(step); })) -
+      result.uploadsVaried;
   return result;
 }

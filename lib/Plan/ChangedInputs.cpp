@@ -7,7 +7,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <set>
 
 using namespace kbopt;
 using namespace kbrt;
@@ -116,34 +115,6 @@ void Elements::change(const InputChange &change) {
     default:
       set(i, value);
     }
-}
-
-struct NumberUpload {
-  const UploadStep *step;
-  unsigned number;
-  ElementType type;
-};
-
-llvm::Expected<std::vector<NumberUpload>> numberUploads(const Plan &plan, llvm::StringRef data) {
-  llvm::Expected<std::map<uint64_t, ElementType>> types = variedTypes(plan, data);
-  if (!types)
-    return types.takeError();
-  std::vector<NumberUpload> all;
-  std::set<uint64_t> done;
-  unsigned number = 0;
-  for (const Step &step : plan.steps) {
-    const auto *upload = std::get_if<UploadStep>(&step);
-    if (!upload)
-      continue;
-    const unsigned own = number++;
-    ElementType type = (*types)[upload->data];
-    if (const ElementType element = plan.buffers[upload->to.at.buffer].element; isInteger(element))
-      type = element;
-    if (type != ElementType::Unknown && upload->pointers.empty() &&
-        upload->to.bytes() >= elementBytes(type) && done.insert(upload->data).second)
-      all.push_back({upload, own, type});
-  }
-  return all;
 }
 
 /// The shortest text that gives \p value again.

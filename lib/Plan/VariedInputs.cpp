@@ -224,6 +224,29 @@ llvm::Expected<std::map<uint64_t, ElementType>> kbopt::variedTypes(const Plan &p
   return types;
 }
 
+llvm::Expected<std::vector<NumberUpload>> kbopt::numberUploads(const Plan &plan,
+                                                               llvm::StringRef data) {
+  llvm::Expected<std::map<uint64_t, ElementType>> types = variedTypes(plan, data);
+  if (!types)
+    return types.takeError();
+  std::vector<NumberUpload> all;
+  std::set<uint64_t> done;
+  unsigned number = 0;
+  for (const Step &step : plan.steps) {
+    const auto *upload = std::get_if<UploadStep>(&step);
+    if (!upload)
+      continue;
+    const unsigned own = number++;
+    ElementType type = (*types)[upload->data];
+    if (const ElementType element = plan.buffers[upload->to.at.buffer].element; isInteger(element))
+      type = element;
+    if (type != ElementType::Unknown && upload->pointers.empty() &&
+        upload->to.bytes() >= elementBytes(type) && done.insert(upload->data).second)
+      all.push_back({upload, own, type});
+  }
+  return all;
+}
+
 /// Copies what no upload of a known type in \p types begins at, so that nothing is copied that is
 /// written again. Uploads share their bytes wholly or not at all.
 static void copyKept(const Plan &plan, const std::map<uint64_t, ElementType> &types,

@@ -22,6 +22,17 @@ inline bool isInteger(kbrt::ElementType type) {
 llvm::Expected<std::map<uint64_t, kbrt::ElementType>> variedTypes(const kbrt::Plan &plan,
                                                                   llvm::StringRef data);
 
+/// An upload of numbers that may be varied.
+struct NumberUpload {
+  const kbrt::UploadStep *step;
+  unsigned number; ///< among all uploads of the plan
+  kbrt::ElementType type;
+};
+/// Those of \p plan: without those of device pointers, of no known type, and of bytes that an
+/// earlier one has. Fails as `variedTypes` does.
+llvm::Expected<std::vector<NumberUpload>> numberUploads(const kbrt::Plan &plan,
+                                                        llvm::StringRef data);
+
 } // namespace kbopt
 
 #endif // KBOPT_LIB_PLAN_VARIEDTYPES_H

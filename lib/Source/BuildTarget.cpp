@@ -220,10 +220,18 @@ llvm::Expected<std::vector<std::string>> Build::cudaFiles(StringRef program) {
                      : "it links " + others);
 }
 
-llvm::Expected<std::vector<std::string>> kbopt::filesOfTarget(StringRef database, StringRef program,
+llvm::Expected<std::vector<std::string>> kbopt::filesOfTarget(StringRef folder, StringRef program,
                                                               ProcessRunner &runner) {
+  llvm::SmallString<128> here;
+  llvm::sys::fs::current_path(here);
   CompileCommand main;
-  main.database = database.str();
+  if (!folder.empty())
+    main.database = absolutePath((folder + "/compile_commands.json").str(), here);
+  else if (std::vector<std::string> nearest = databasesAbove(here); !nearest.empty())
+    main.database = nearest.front();
+  else
+    return llvm::make_error<UsageError>("no compile_commands.json here or above",
+                                        "name the build folder with -p");
   Build build(main, runner);
   if (llvm::Error error = build.read())
     return std::move(error);

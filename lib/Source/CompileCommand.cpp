@@ -110,17 +110,10 @@ llvm::Expected<std::string> kbopt::findClang() {
 
 /// The nearest compile_commands.json above the file that names it.
 static llvm::Expected<bool> takeNearest(CompileCommand &command) {
-  for (StringRef folder = path::parent_path(command.file); !folder.empty();
-       folder = path::parent_path(folder)) {
-    for (StringRef below : {"", "build"}) {
-      llvm::SmallString<128> json(folder);
-      path::append(json, below, "compile_commands.json");
-      if (!fs::exists(json))
-        continue;
-      llvm::Expected<bool> taken = takeFromDatabase(json, command);
-      if (!taken || *taken)
-        return taken;
-    }
+  for (const std::string &json : databasesAbove(path::parent_path(command.file))) {
+    llvm::Expected<bool> taken = takeFromDatabase(json, command);
+    if (!taken || *taken)
+      return taken;
   }
   return false;
 }

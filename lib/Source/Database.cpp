@@ -5,6 +5,7 @@
 #include "clang/Tooling/CompilationDatabase.h"
 #include "clang/Tooling/JSONCompilationDatabase.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -21,6 +22,18 @@ std::string kbopt::absolutePath(StringRef file, StringRef directory) {
   }
   path::remove_dots(result, /*remove_dot_dot=*/true);
   return result.str().str();
+}
+
+std::vector<std::string> kbopt::databasesAbove(StringRef folder) {
+  std::vector<std::string> all;
+  for (; !folder.empty(); folder = path::parent_path(folder))
+    for (StringRef below : {"", "build"}) {
+      llvm::SmallString<128> json(folder);
+      path::append(json, below, "compile_commands.json");
+      if (llvm::sys::fs::exists(json))
+        all.push_back(json.str().str());
+    }
+  return all;
 }
 
 bool kbopt::isClang(StringRef compiler) {

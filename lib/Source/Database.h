@@ -13,6 +13,10 @@ namespace kbopt {
 /// \p file, relative to \p directory unless it is absolute, without dots.
 std::string absolutePath(llvm::StringRef file, llvm::StringRef directory);
 
+/// Every compile_commands.json in \p folder and those above it, and in their folders `build`; the
+/// nearest first.
+std::vector<std::string> databasesAbove(llvm::StringRef folder);
+
 /// Whether \p compiler is called the way clang is, not that of nvcc.
 bool isClang(llvm::StringRef compiler);
 

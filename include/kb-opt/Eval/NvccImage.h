@@ -109,6 +109,11 @@ private:
   llvm::Expected<DeviceCode> compileWithNvcc(const ProgramArtefacts &program);
   llvm::Expected<NewCompile> runNvcc(const ProgramArtefacts &program, const std::string &folder);
   llvm::Expected<std::string> askVersion();
+  /// nvcc that compiles \p program, whose text is written to \p folder, to `code.cubin` there, with
+  /// \p more flags.
+  llvm::Expected<ProcessRequest> cubinRequest(const ProgramArtefacts &program,
+                                              const std::string &folder,
+                                              llvm::ArrayRef<std::string> more) const;
   /// A relocatable cubin of \p program alone, in \p folder.
   llvm::Expected<std::string> compileRelocatably(const ProgramArtefacts &program,
                                                  const std::string &folder);

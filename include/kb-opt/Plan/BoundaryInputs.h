@@ -41,9 +41,9 @@ llvm::Expected<VariedUploads> varyAtBoundaries(const kbrt::Plan &plan, llvm::Str
                                                const ProgramConstants &constants);
 
 /// Makes the integers of each upload of \p plan in \p out equal to the first of them, and bytes of
-/// all uploads to the first one's: texts match where all of their letters do. Fails if the plan
-/// reaches beyond \p out.
-llvm::Error fillIntegers(const kbrt::Plan &plan, llvm::MutableArrayRef<uint8_t> out);
+/// all uploads to the first one's: texts match where all of their letters do. Returns how many
+/// uploads these are; fails if the plan reaches beyond \p out.
+llvm::Expected<unsigned> fillIntegers(const kbrt::Plan &plan, llvm::MutableArrayRef<uint8_t> out);
 
 } // namespace kbopt
 

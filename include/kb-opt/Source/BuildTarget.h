@@ -26,11 +26,11 @@ struct BuildTarget {
 llvm::Expected<std::vector<BuildTarget>> findTargets(const CompileCommand &command,
                                                      ProcessRunner &runner);
 
-/// The CUDA files of \p program, by its name or path, in the build of the folder of \p database, a
-/// compile_commands.json; in the order in which they are linked. Fails with a `UsageError` where
-/// the build links no such program.
+/// The CUDA files of \p program, by its name or path, in the order in which the build in \p folder
+/// links them; \p folder has a compile_commands.json, or, empty, the nearest above the current one
+/// counts. Fails with a `UsageError` where there is none, or the build links no such program.
 llvm::Expected<std::vector<std::string>>
-filesOfTarget(llvm::StringRef database, llvm::StringRef program, ProcessRunner &runner);
+filesOfTarget(llvm::StringRef folder, llvm::StringRef program, ProcessRunner &runner);
 
 /// The CUDA files whose compilation made the kernels of device bitcode, absolute, by mangled name;
 /// nothing of those without debug information. Fails if \p path holds no bitcode.

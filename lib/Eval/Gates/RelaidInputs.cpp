@@ -51,7 +51,7 @@ static bool includesWords(std::vector<uint32_t> bytes, std::vector<uint32_t> res
 
 /// Whether \p upload holds \p result in any order, and \p inputs do not.
 static bool holdsInAnyOrder(StringRef upload, ArrayRef<StringRef> inputs, StringRef result) {
-  constexpr size_t leastWords = 16;
+  constexpr ptrdiff_t leastWords = 16;
   const std::vector<uint32_t> words = wordsOf(result);
   if (count_if(words, [](uint32_t word) { return word != 0; }) < leastWords ||
       !includesWords(wordsOf(upload), words))
