@@ -56,6 +56,7 @@ CaseRecipes::CaseRecipes(Workload given, Signature called)
   addSizes(w.unseenSizes, true);
   addLayouts();
   addOtherResults();
+  addTests();
   // What there may be no time for comes last.
   addBoundaries();
   addIntegers();

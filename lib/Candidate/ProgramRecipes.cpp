@@ -131,6 +131,15 @@ void CaseRecipes::addLargeArguments() {
   }
 }
 
+void CaseRecipes::addTests() {
+  for (const ProgramRun &run : workload.tests) {
+    CaseRecipe recipe = derived(run.name);
+    recipe.ran = run;
+    recipe.test.isTest = recipe.test.hasOtherSources = true;
+    recipes.push_back(std::move(recipe));
+  }
+}
+
 void CaseRecipes::addReplacements() {
   if (workload.kind != WorkloadKind::Program)
     return;

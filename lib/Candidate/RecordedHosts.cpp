@@ -31,12 +31,14 @@ llvm::Expected<std::string> RecordedCases::executable(const ProgramArtefacts &pr
   bool whole = workload.kind == WorkloadKind::Program;
   std::string key = "host " + digestOf(program.text) +
                     (whole ? "" : " " + (recipe.run ? recipe.group : recipe.test.name));
+  const std::string inProgram = recipe.ran ? recipe.ran->program : "";
+  key += " " + inProgram;
   auto host = ways->noted(program.text);
   if (!host)
     return host.takeError();
   auto folder = once(key, [&](const std::string &folder) -> llvm::Error {
     std::string text = host->text;
-    CompileCommand command = tools.input.command;
+    CompileCommand command = *tools.input.command.in(inProgram);
     if (!whole) {
       std::string copy = joinPath(folder, llvm::sys::path::filename(program.sourcePath));
       if (llvm::Error error = tools.files.write(copy, text))
@@ -105,11 +107,17 @@ llvm::Expected<RecordRequest> RecordedCases::request(const ProgramArtefacts &pro
   request.otherSources = recipe.otherSources;
   if (recipe.run)
     request.arguments = {std::to_string(*recipe.run)};
+  if (recipe.ran)
+    request.arguments = recipe.ran->arguments;
   request.standardInput = workload.standardInput;
   request.environment = workload.environment;
   std::string sourceFolder = llvm::sys::path::parent_path(tools.input.command.file).str();
   request.workingDirectory =
       workload.workingDirectory.empty() ? sourceFolder : workload.workingDirectory;
+  if (recipe.ran) {
+    request.environment = recipe.ran->environment;
+    request.workingDirectory = recipe.ran->workingDirectory;
+  }
   request.folder = std::move(folder);
   if (workload.limitSeconds > 0)
     request.limits.wallSeconds = workload.limitSeconds;

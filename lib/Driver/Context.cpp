@@ -148,14 +148,29 @@ std::optional<Signature> kbopt::findSignature(const ParsedProgram &program, llvm
   return std::nullopt;
 }
 
+/// The program as the first of the build's tests that runs it does, or without arguments.
+static Workload ownRun(const Context &context) {
+  Workload workload;
+  workload.tests = context.tests;
+  auto own =
+      llvm::find_if(workload.tests, [](const ProgramRun &run) { return run.program.empty(); });
+  if (own == workload.tests.end())
+    return workload;
+  workload.arguments = own->arguments;
+  workload.environment = own->environment;
+  workload.workingDirectory = own->workingDirectory;
+  workload.tests.erase(own);
+  return workload;
+}
+
 llvm::Expected<Workload> kbopt::openWorkload(const Context &context, const ParsedProgram &program,
                                              Signature &signature) {
   auto found = findWorkload(context.command.file, context.options.workload);
   if (!found)
     return found.takeError();
   if (!*found) {
-    if (hasMain(program) || linksMain(context.command) || !context.target.empty())
-      return Workload();
+    if (hasMain(program) || linksMain(context.command) || !context.command.program.empty())
+      return ownRun(context);
     return llvm::make_error<UsageError>(
         "'" + context.options.input + "' has no main, and no workload says how to run it",
         "write one from this skeleton: kb-opt --emit=workload " + context.options.input,
@@ -163,10 +178,12 @@ llvm::Expected<Workload> kbopt::openWorkload(const Context &context, const Parse
   }
   Workload workload = std::move(**found);
   if (!context.options.target.empty() && workload.kind != WorkloadKind::Program)
-    return Workload(); // the whole program was asked for
+    return ownRun(context); // the whole program was asked for
   if (workload.kind == WorkloadKind::Program) {
-    if (hasMain(program) || linksMain(context.command) || !context.target.empty())
+    if (hasMain(program) || linksMain(context.command) || !context.command.program.empty()) {
+      workload.tests = context.tests;
       return workload;
+    }
     return llvm::make_error<UsageError>("workload '" + workload.file + "' runs a program, but '" +
                                             context.options.input + "' has no main",
                                         "name the function to call with 'entry:', or with -p the "

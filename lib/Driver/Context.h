@@ -27,7 +27,8 @@ struct Context {
   PassRegistry passes = builtinPasses(); ///< with those of --pass-dir
   CompileCommand command;
   std::string text;   ///< the input file
-  std::string target; ///< the program of the build that the input is part of; empty: none is known
+  /// How the build's tests run the programs that the input is part of.
+  std::vector<ProgramRun> tests;
   std::optional<TemporaryDirectory> received; ///< where a program from stdin lies
   FileSystem &files = realFileSystem();
   Timings timings; ///< shown by --time-passes

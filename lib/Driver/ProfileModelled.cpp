@@ -86,8 +86,8 @@ std::vector<NamedKernel> kbopt::namedKernels(const ParsedProgram &program,
 }
 
 llvm::Expected<KernelFiles> kbopt::kernelFilesOf(const Session &session) {
-  return session.context.command.units.empty() ? KernelFiles()
-                                               : kernelFiles(session.original.bitcodePath);
+  return session.context.command.deviceUnits().empty() ? KernelFiles()
+                                                       : kernelFiles(session.original.bitcodePath);
 }
 
 std::string kbopt::launchText(const unsigned (&grid)[3], const unsigned (&block)[3]) {

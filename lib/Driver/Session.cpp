@@ -12,11 +12,37 @@
 
 using namespace kbopt;
 
+/// The device code of the input and of the files that go into programs with it. Of the programs of
+/// tests those are left out whose code cannot be put together with the others'.
+static llvm::Expected<std::string> emitOriginal(Session &session) {
+  Context &context = session.context;
+  CodeEmitter emitter(context.runner, compileLimits(context));
+  CompileCommand command = context.command;
+  auto all = emitter.emitDeviceBitcode(command, context.text);
+  if (all || command.others.empty())
+    return all;
+  llvm::consumeError(all.takeError());
+  command.others.clear();
+  for (const CompileCommand &other : context.command.others) {
+    command.others.push_back(other);
+    auto with = emitter.emitDeviceBitcode(command, context.text);
+    if (with)
+      continue;
+    command.others.pop_back();
+    context.err << "kb-opt: warning: the tests with program '"
+                << llvm::sys::path::filename(other.program)
+                << "' are not run: " << llvm::toString(with.takeError()) << "\n";
+    llvm::erase_if(session.workload.tests,
+                   [&](const ProgramRun &run) { return run.program == other.program; });
+  }
+  context.command.others = command.others;
+  return emitter.emitDeviceBitcode(context.command, context.text);
+}
+
 /// The original as the judge sees it, with its bitcode on disk.
 static llvm::Error compileOriginal(Session &session) {
   Context &context = session.context;
-  auto bitcode = CodeEmitter(context.runner, compileLimits(context))
-                     .emitDeviceBitcode(context.command, context.text);
+  auto bitcode = emitOriginal(session);
   if (!bitcode)
     return bitcode.takeError();
   ProgramArtefacts &original = session.original;
@@ -28,16 +54,16 @@ static llvm::Error compileOriginal(Session &session) {
   original.arch = context.command.arch;
   original.otherArchs = context.command.otherArchs;
   original.bitcodePath = session.folder.file("original.bc");
-  for (const CompileCommand &unit : context.command.units) {
-    auto text = context.files.read(unit.file);
+  for (const CompileCommand *unit : context.command.deviceUnits()) {
+    auto text = context.files.read(unit->file);
     if (!text)
       return text.takeError();
     ProgramArtefacts &other = original.units.emplace_back();
-    other.name = unit.shownFile;
-    other.sourcePath = unit.file;
+    other.name = unit->shownFile;
+    other.sourcePath = unit->file;
     other.text = std::move(*text);
-    other.workingDirectory = unit.directory;
-    other.flags = unit.nvccFlags;
+    other.workingDirectory = unit->directory;
+    other.flags = unit->nvccFlags;
     other.arch = context.command.arch;
   }
   return context.files.write(original.bitcodePath, *bitcode);

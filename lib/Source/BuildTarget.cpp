@@ -20,13 +20,14 @@ class Build {
 public:
   Build(const CompileCommand &main, ProcessRunner &runner) : main(main), runner(runner) {}
   llvm::Error read();
-  llvm::Expected<std::vector<BuildTarget>> targets();
+  std::vector<BuildTarget> targets();
   llvm::Expected<std::vector<std::string>> cudaFiles(StringRef program);
 
 private:
   /// \p file and, of a library that the build makes, what it consists of.
   void addObjects(const std::string &file, std::vector<std::string> &objects);
-  llvm::Expected<BuildTarget> target(const LinkStep &step, llvm::ArrayRef<std::string> objects);
+  /// Fails where \p step cannot be followed.
+  llvm::Error fill(const LinkStep &step, llvm::ArrayRef<std::string> objects, BuildTarget &target);
   /// The flags of \p step for a link without the CUDA files.
   llvm::Error addFlags(const LinkStep &step, BuildTarget &target);
   llvm::Error addFile(const std::string &file, const LinkStep &step, BuildTarget &target);
@@ -68,7 +69,7 @@ void Build::addObjects(const std::string &file, std::vector<std::string> &object
       addObjects(input, objects);
 }
 
-llvm::Expected<std::vector<BuildTarget>> Build::targets() {
+std::vector<BuildTarget> Build::targets() {
   std::vector<BuildTarget> all;
   for (const LinkStep &step : steps) {
     if (step.kind != LinkStep::Kind::Program)
@@ -82,10 +83,13 @@ llvm::Expected<std::vector<BuildTarget>> Build::targets() {
     });
     if (!hasMain)
       continue;
-    auto found = target(step, objects);
-    if (!found)
-      return found.takeError();
-    all.push_back(std::move(*found));
+    BuildTarget &found = all.emplace_back();
+    found.program = step.output;
+    llvm::Error failed = fill(step, objects, found);
+    llvm::handleAllErrors(std::move(failed), [&](const KbError &why) {
+      found.problem = why.message;
+      found.next = why.note;
+    });
   }
   return all;
 }
@@ -160,10 +164,8 @@ llvm::Error Build::addFlags(const LinkStep &step, BuildTarget &target) {
   return llvm::Error::success();
 }
 
-llvm::Expected<BuildTarget> Build::target(const LinkStep &step,
-                                          llvm::ArrayRef<std::string> objects) {
-  BuildTarget target;
-  target.program = step.output;
+llvm::Error Build::fill(const LinkStep &step, llvm::ArrayRef<std::string> objects,
+                        BuildTarget &target) {
   llvm::StringSet<> seen;
   for (const std::string &object : objects) {
     auto entry = entries.find(object);
@@ -181,9 +183,7 @@ llvm::Expected<BuildTarget> Build::target(const LinkStep &step,
     unit->arch = main.arch;
     target.units.push_back(std::move(*unit));
   }
-  if (llvm::Error error = addFlags(step, target))
-    return std::move(error);
-  return target;
+  return addFlags(step, target);
 }
 
 llvm::Expected<std::vector<BuildTarget>> kbopt::findTargets(const CompileCommand &command,

@@ -224,18 +224,19 @@ compileText(ProcessRunner &runner, const CompileLimits &limits, const CompileCom
 llvm::Expected<std::string> CodeEmitter::emitDeviceBitcode(const CompileCommand &command,
                                                            StringRef text) {
   llvm::Expected<std::string> own = emitOwnBitcode(command, text);
-  if (!own || command.units.empty())
+  const std::vector<const CompileCommand *> others = command.deviceUnits();
+  if (!own || others.empty())
     return own;
   std::vector<DeviceUnit> all{{command.shownFile, std::move(*own)}};
-  for (const CompileCommand &unit : command.units) {
+  for (const CompileCommand *unit : others) {
     llvm::Expected<const std::string &> bitcode =
-        units.get(unit.file, [&]() -> llvm::Expected<std::string> {
-          llvm::Expected<std::string> source = realFileSystem().read(unit.file);
-          return source ? emitOwnBitcode(unit, *source) : source.takeError();
+        units.get(unit->file, [&]() -> llvm::Expected<std::string> {
+          llvm::Expected<std::string> source = realFileSystem().read(unit->file);
+          return source ? emitOwnBitcode(*unit, *source) : source.takeError();
         });
     if (!bitcode)
       return bitcode.takeError();
-    all.push_back({unit.shownFile, *bitcode});
+    all.push_back({unit->shownFile, *bitcode});
   }
   return linkDeviceUnits(all);
 }

@@ -49,6 +49,27 @@ std::vector<std::string> CompileCommand::hostArguments() const {
   return arguments;
 }
 
+const CompileCommand *CompileCommand::in(StringRef wanted) const {
+  if (wanted.empty() || wanted == program)
+    return this;
+  auto other = llvm::find_if(
+      others, [&](const CompileCommand &command) { return command.program == wanted; });
+  return other == others.end() ? nullptr : &*other;
+}
+
+std::vector<const CompileCommand *> CompileCommand::deviceUnits() const {
+  std::vector<const CompileCommand *> all;
+  std::set<StringRef> files;
+  auto add = [&](const CompileCommand &program) {
+    for (const CompileCommand &unit : program.units)
+      if (files.insert(unit.file).second)
+        all.push_back(&unit);
+  };
+  add(*this);
+  llvm::for_each(others, add);
+  return all;
+}
+
 Digest CompileCommand::digest() const {
   DigestBuilder builder;
   builder.add(file).add(directory).add(arch).add(toolkit.root).add(toolkit.version);
@@ -68,6 +89,8 @@ Digest CompileCommand::digest() const {
     if (auto text = llvm::MemoryBuffer::getFile(unit.file))
       builder.add((*text)->getBuffer());
   }
+  for (const CompileCommand &other : others)
+    builder.add(other.digest());
   return builder.finish();
 }
 

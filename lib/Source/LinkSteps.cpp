@@ -1,6 +1,7 @@
 //===- LinkSteps.cpp ------------------------------------------------------===//
 #include "LinkSteps.h"
 #include "Database.h"
+#include "WrittenBuild.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FileSystem.h"
 #include "llvm/ADT/SmallString.h"
@@ -9,7 +10,6 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/StringSaver.h"
-#include "llvm/Support/YAMLParser.h"
 
 using namespace kbopt;
 using llvm::StringRef;
@@ -139,47 +139,18 @@ static llvm::Error readScripts(StringRef folder, std::vector<LinkStep> &steps) {
   return llvm::Error::success();
 }
 
-static llvm::Error readWritten(const std::string &file, StringRef folder,
-                               std::vector<LinkStep> &steps) {
-  llvm::Expected<std::string> text = realFileSystem().read(file);
-  if (!text)
-    return text.takeError();
-  llvm::SourceMgr sources;
-  llvm::yaml::Stream stream(*text, sources, /*ShowColors=*/false);
-  auto bad = [&] {
-    return llvm::make_error<UsageError>("cannot read '" + file + "'",
-                                        "write 'link:' and below it a list of link commands");
-  };
-  llvm::yaml::document_iterator document = stream.begin(); // of which there is one
-  auto *root = llvm::dyn_cast_or_null<llvm::yaml::MappingNode>(
-      document == stream.end() ? nullptr : document->getRoot());
-  if (!root)
-    return bad();
-  for (llvm::yaml::KeyValueNode &pair : *root) {
-    auto *key = llvm::dyn_cast_or_null<llvm::yaml::ScalarNode>(pair.getKey());
-    auto *list = llvm::dyn_cast_or_null<llvm::yaml::SequenceNode>(pair.getValue());
-    llvm::SmallString<32> name;
-    if (!key || !list || key->getValue(name) != "link")
-      return bad();
-    for (llvm::yaml::Node &each : *list) {
-      auto *line = llvm::dyn_cast<llvm::yaml::ScalarNode>(&each);
-      llvm::SmallString<256> storage;
-      if (!line)
-        return bad();
-      addLines(line->getValue(storage), folder, steps);
-    }
-  }
-  return stream.failed() ? llvm::Error(bad()) : llvm::Error::success();
-}
-
 llvm::Expected<std::vector<LinkStep>> kbopt::readLinkSteps(StringRef folder,
                                                            ProcessRunner &runner) {
   std::vector<LinkStep> steps;
-  const std::string written = (folder + "/.kb-opt").str();
-  llvm::Error error = fs::exists(written)                   ? readWritten(written, folder, steps)
-                      : fs::exists(folder + "/build.ninja") ? readNinja(folder, runner, steps)
-                                                            : readScripts(folder, steps);
-  if (error)
+  llvm::Expected<WrittenBuild> written = readWrittenBuild(folder);
+  if (!written)
+    return written.takeError();
+  for (StringRef line : written->link)
+    addLines(line, folder, steps);
+  if (!written->link.empty())
+    return steps;
+  if (llvm::Error error = fs::exists(folder + "/build.ninja") ? readNinja(folder, runner, steps)
+                                                              : readScripts(folder, steps))
     return std::move(error);
   return steps;
 }

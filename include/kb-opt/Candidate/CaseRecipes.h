@@ -37,6 +37,8 @@ struct CaseRecipe {
   ProgramConstants constants;
   /// Of a whole program; absent: the workload's.
   std::optional<std::vector<std::string>> arguments;
+  /// A test of the build; absent: the program as the workload runs it.
+  std::optional<ProgramRun> ran;
   unsigned otherSources = 0; ///< RecordRequest's
   /// At sizes whose data no run could hold: CaseSource::launchCases.
   bool isDry = false;
@@ -102,6 +104,8 @@ private:
   void addArguments(const std::vector<std::string> &arguments, uint64_t timesRecorded = 1);
   /// Larger numbers among the arguments of a whole program.
   void addLargeArguments();
+  /// The tests of the build, which run the program as it is.
+  void addTests();
   /// Other inputs for whole programs that go by results.
   void addReplacements();
   /// Sizes up to those that fill a device.

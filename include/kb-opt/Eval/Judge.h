@@ -92,6 +92,9 @@ struct TestCase {
   /// A whole program runs anew with other arguments, or other numbers from where it has them: each
   /// program's host by itself.
   bool hasOtherSources = false;
+  /// A test of the build that the program is part of. It counts where the original runs it without
+  /// defects, and is never left out for want of time.
+  bool isTest = false;
   /// How often a function is called, one call like the other.
   unsigned calls = 1;
   /// The case of this name, where each of the two hosts runs again until it has read what the steps
@@ -99,7 +102,7 @@ struct TestCase {
   /// reads other results than the original's.
   std::string runsAgainOn = {};
   bool variesUploads() const { return variesRecorded || variesOther; }
-  bool needsConsent() const { return breaks || asksMore; }
+  bool needsConsent() const { return breaks || asksMore || isTest; }
   /// Its sums are exact in every order: how many roundings the original counts allows for nothing.
   bool hasExactSums = false;
   /// All of its floating-point inputs are equal: so are the terms of sums, whose rounding errors

@@ -99,6 +99,15 @@ struct DefaultArgument {
   bool isWide = false;
 };
 
+/// A run of a program that the build has for its tests.
+struct ProgramRun {
+  std::string name;    ///< for messages: "test heat-small"
+  std::string program; ///< absolute; empty: the workload's own
+  std::vector<std::string> arguments;
+  std::vector<std::string> environment; ///< NAME=value
+  std::string workingDirectory;         ///< absolute
+};
+
 struct Workload {
   WorkloadKind kind = WorkloadKind::Program;
   std::string file;  ///< where it was written
@@ -115,6 +124,8 @@ struct Workload {
   /// the device and of the recording's files it may fill; 0: the recorder's limits.
   double limitSeconds = 0, limitGibibytes = 0;
   uint64_t limitLaunches = 0; ///< the run ends after that many; 0: when it ends by itself
+  /// Further runs of this program and of others that the same file goes into.
+  std::vector<ProgramRun> tests;
 
   // Entry and kernel.
   std::string entry; ///< as called in C++: "f" or "k<float, 4>"

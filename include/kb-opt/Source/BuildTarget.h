@@ -17,14 +17,31 @@ struct BuildTarget {
   std::string program;                ///< as the build makes it, absolute
   std::vector<CompileCommand> units;  ///< its other CUDA files
   std::vector<std::string> linkFlags; ///< objects of other languages and libraries, absolute
+  /// Why the program cannot be followed, and what to do about it: an object is missing, or device
+  /// code is linked of several files. Empty where it can.
+  std::string problem, next;
 };
 
 /// The programs that the build in the folder of \p command's compilation database makes of
 /// `command.file`, in the order of the build; none where the command came from no database or the
-/// build says nothing of links. Fails with a `UsageError` that names the program where one of its
-/// files cannot be followed: an object that is missing, or separable compilation.
+/// build says nothing of links. Fails with a `UsageError` where the build cannot be read.
 llvm::Expected<std::vector<BuildTarget>> findTargets(const CompileCommand &command,
                                                      ProcessRunner &runner);
+
+/// A way in which the build runs one of its programs.
+struct ProgramTest {
+  std::string name;    ///< as the build calls it
+  std::string program; ///< absolute
+  std::vector<std::string> arguments;
+  std::vector<std::string> environment; ///< NAME=value
+  std::string workingDirectory;         ///< absolute
+};
+
+/// The tests of the build in \p folder that are expected to pass, in its order: those under
+/// `tests:` in its `.kb-opt`, then CTest's. What runs no program directly is among them as well,
+/// under the name of what it does run. Fails with a `UsageError` where CTest cannot list them or
+/// `.kb-opt` cannot be read.
+llvm::Expected<std::vector<ProgramTest>> findTests(llvm::StringRef folder, ProcessRunner &runner);
 
 /// The CUDA files of \p program, by its name or path, in the order in which the build in \p folder
 /// links them; \p folder has a compile_commands.json, or, empty, the nearest above the current one

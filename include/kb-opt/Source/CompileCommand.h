@@ -28,9 +28,14 @@ struct CompileCommand {
   std::string directory; ///< absolute; relative paths in flags start here
   /// The compile_commands.json that the command was found in; empty where it was not.
   std::string database;
+  /// The program of the build that the file goes into, absolute; empty where none is known.
+  std::string program;
   /// The program's other CUDA files, whose code runs as it is; absent where the file is a program
   /// by itself.
   std::vector<CompileCommand> units;
+  /// The same file as part of further programs of the build, each with `program`, `units` and
+  /// `linkFlags` of its own.
+  std::vector<CompileCommand> others;
   /// The flags as the user gave them, without compiler and input.
   std::vector<std::string> original;
   /// For clang: no compiler, input, output, phase, architecture or toolkit.
@@ -62,6 +67,11 @@ struct CompileCommand {
   std::vector<std::string> deviceArguments() const;
   /// commonArguments() for the host side: --cuda-host-only and hostFlags.
   std::vector<std::string> hostArguments() const;
+  /// This command or that of `others` for \p wanted, empty or absolute; null where there is none.
+  const CompileCommand *in(llvm::StringRef wanted) const;
+  /// The units of the program and of the others, each once: what device code is made of beside the
+  /// file's own.
+  std::vector<const CompileCommand *> deviceUnits() const;
   /// Names everything that decides what a text means under this command.
   Digest digest() const;
 };

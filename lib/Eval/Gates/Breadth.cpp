@@ -41,6 +41,8 @@ static constexpr double mostRunSeconds = 0.5, mostAskedSeconds = 10;
 /// The same at sizes many times the recorded ones, as the recorded run lets expect: of a checked
 /// run, or of a plain one where none is made.
 static constexpr double mostLargeRunSeconds = 1;
+/// Of the original on a test of the build.
+static constexpr double mostTestSeconds = 20;
 /// Of the time left, where there is a limit.
 static constexpr double askedShare = 0.2;
 
@@ -100,7 +102,8 @@ Expected<bool> consents(Judge::Impl &judge, const TestCase &test) {
     if (!reference)
       return reference.takeError();
     if ((*reference)->run->status != RunStatus::Ok ||
-        (test.asksMore && (*reference)->run->busySeconds > mostRunSeconds))
+        (test.asksMore && (*reference)->run->busySeconds > mostRunSeconds) ||
+        (test.isTest && (*reference)->run->busySeconds > mostTestSeconds))
       return false;
     if (test.breaks && *test.breaks == Assumption::NoAlias) {
       // Who calls it in place wants what it gives elsewhere: other results are nobody's.
@@ -230,6 +233,10 @@ static Expected<GateRecord> breakAssumptions(GateContext &context) {
     if (!*allowed) {
       if (test.breaks)
         record.details.push_back("the original does not allow " + test.name);
+      if (test.isTest)
+        record.details.push_back(formatv("not held to {0}, which the original does not run within "
+                                         "{1} s and without defects",
+                                         test.name, mostTestSeconds));
       continue;
     }
     if (test.remakes || test.hasOtherSources)
@@ -247,7 +254,7 @@ static Expected<GateRecord> breakAssumptions(GateContext &context) {
     llvm::append_range(record.details, held->details);
     ++record.cases;
     context.isHeldToOtherResults |= test.feedsOtherResults;
-    if (test.asksMore)
+    if (test.asksMore || test.isTest)
       record.details.push_back("held to " + test.name + " as well");
   }
   if (!leftOut.empty())
