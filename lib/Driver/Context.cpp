@@ -124,11 +124,19 @@ static Signature signatureOf(const ParsedProgram &program, const clang::Function
   return signature;
 }
 
+/// Whether a workload can call \p function: a method needs an object, or its class may hide it.
+static bool isCallable(const clang::FunctionDecl *function) {
+  const auto *method = llvm::dyn_cast<clang::CXXMethodDecl>(function);
+  return !method || (method->isStatic() && method->getAccess() == clang::AS_public &&
+                     !method->getParent()->isLambda());
+}
+
 std::vector<Signature> kbopt::possibleEntries(const ParsedProgram &program) {
   std::vector<Signature> entries;
   std::set<const clang::FunctionDecl *> seen;
   for (const LaunchFact &launch : findLaunches(program))
-    if (launch.host && !launch.host->isMain() && seen.insert(launch.host).second)
+    if (launch.host && !launch.host->isMain() && isCallable(launch.host) &&
+        seen.insert(launch.host).second)
       entries.push_back(signatureOf(program, launch.host, false));
   for (const KernelFact &kernel : findKernels(program))
     if (kernel.inMainFile)
@@ -136,15 +144,28 @@ std::vector<Signature> kbopt::possibleEntries(const ParsedProgram &program) {
   return entries;
 }
 
+/// The definition of the function \p name in \p scope and its namespaces; null if there is none.
+static const clang::FunctionDecl *findFunction(const clang::DeclContext &scope,
+                                               llvm::StringRef name) {
+  for (const clang::Decl *declaration : scope.decls()) {
+    const auto *function = llvm::dyn_cast<clang::FunctionDecl>(declaration);
+    if (function && function->isThisDeclarationADefinition() &&
+        function->getQualifiedNameAsString() == name)
+      return function;
+    if (llvm::isa<clang::NamespaceDecl, clang::LinkageSpecDecl>(declaration))
+      if (function = findFunction(*llvm::cast<clang::DeclContext>(declaration), name); function)
+        return function;
+  }
+  return nullptr;
+}
+
 std::optional<Signature> kbopt::findSignature(const ParsedProgram &program, llvm::StringRef name) {
   for (Signature &entry : possibleEntries(program))
     if (entry.name == name)
       return entry;
   // An entry may launch through others.
-  for (const clang::Decl *declaration : program.context().getTranslationUnitDecl()->decls())
-    if (const auto *function = llvm::dyn_cast<clang::FunctionDecl>(declaration))
-      if (function->isThisDeclarationADefinition() && function->getNameAsString() == name)
-        return signatureOf(program, function, false);
+  if (const auto *function = findFunction(*program.context().getTranslationUnitDecl(), name))
+    return signatureOf(program, function, false);
   return std::nullopt;
 }
 

@@ -83,10 +83,23 @@ llvm::Expected<ExitStatus> kbopt::emitWorkload(Context &context) {
     return llvm::make_error<UsageError>("no kernels in '" + context.options.input + "'",
                                         "a workload calls a kernel or a function that launches one",
                                         ExitStatus::Diagnostics);
-  if (llvm::Error error = writeResult(context, workloadSkeleton(entries.front())))
+  const std::string &wanted = context.options.entry;
+  auto chosen = wanted.empty() ? entries.front() : findSignature(**parsed, wanted);
+  if (!chosen) {
+    std::string names;
+    for (const Signature &entry : entries)
+      names += (names.empty() ? "" : ", ") + entry.name;
+    return llvm::make_error<UsageError>("no function '" + wanted + "' in '" +
+                                            context.options.input + "' that a workload can call",
+                                        "those that launch kernels, and kernels, are " + names,
+                                        ExitStatus::Diagnostics);
+  }
+  if (llvm::Error error = writeResult(context, workloadSkeleton(*chosen)))
     return std::move(error);
-  for (const Signature &other : llvm::drop_begin(entries))
-    context.progress.line("'" + other.name + "' can be called too (" + other.place + ")");
+  for (const Signature &other : entries)
+    if (other.name != chosen->name)
+      context.progress.line("'" + other.name + "' can be called too (" + other.place +
+                            "): --entry=" + other.name);
   return ExitStatus::Success;
 }
 

@@ -248,6 +248,8 @@ static void checkCombinations(Reader &reader, const Options &options) {
       reader.fail("'-p' is of a file, and the program comes from stdin",
                   "give the compiler's flags after --");
   }
+  if (!options.entry.empty() && options.emit != Emit::Workload)
+    reader.fail("'--entry' is of '--emit=workload'", "in a workload it is the field 'entry:'");
   if (options.emit == Emit::Job && options.output.empty())
     reader.fail("'--emit=job' writes a folder", "name it with -o");
   if (!options.reportFile.empty() && !options.isAuto())
@@ -367,6 +369,7 @@ llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all, bo
   reader.text(OPT_reply, options.reply);
   reader.text(OPT_p, options.databaseFolder);
   reader.text(OPT_target, options.target);
+  reader.text(OPT_entry, options.entry);
   reader.text(OPT_workload, options.workload);
   reader.text(OPT_chip, options.chip);
   reader.text(OPT_strategy, options.strategy);

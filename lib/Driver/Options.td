@@ -14,7 +14,8 @@ def profile : Flag_<"profile", "Print where the program's time goes: --emit=prof
 def analyze : Flag_<"analyze", "Print what the compiler knows against the program, and rewrite nothing: --emit=findings">, Alias<emit>, AliasArgs<["findings"]>;
 def judge : Value<"judge", "<file>", "Judge this file as a rewrite of the input: every gate, status 0 if it is correct (repeatable)">;
 def promise : Value<"promise", "<promise>", "What the files of --judge promise: bitwise (default), reassociates, lower-precision">;
-def by_passes : Flag_<"by-passes", "Passes made the files of --judge: code that they guard may be executed in no case">;
+// Passes made the files of --judge: code that they guard may be executed in no case.
+def by_passes : Flag<["--", "-"], "by-passes">;
 def reply : Value<"reply", "<file>", "Apply this answer (JSON) for the pass and kernel that -passes names, and keep it">;
 def fix : Flag_<"fix", "Write the rewritten program back to the input file">;
 def backup : Flag_<"backup", "With --fix: keep the input as <file>.orig">;
@@ -31,6 +32,7 @@ def p : JoinedOrSeparate<["-"], "p">, MetaVarName<"<dir>">, HelpText<"Folder wit
 def target : Value<"target", "<program>", "Program of that build to run (default: the first that has the file)">;
 def arch : Value<"arch", "<sm_NN>", "GPU architecture (default: the flags', the device's, else sm_90)">;
 def workload : Value<"workload", "<file>", "How to exercise the program (default: kb-workload comment, or main)">;
+def entry : Value<"entry", "<function>", "Function or kernel that --emit=workload describes (default: the first)">;
 def device : Value<"device", "<name>", "cpu (default), cuda, or spool:<dir> for a kb-run elsewhere">;
 def chip : Value<"chip", "<name>", "Chip that times are modelled for (default: the device's, else h200)">;
 }

@@ -65,6 +65,7 @@ struct Options {
   /// What follows `--`; an empty list counts as given.
   std::optional<std::vector<std::string>> flags;
   std::string databaseFolder;
+  std::string entry;  ///< of --emit=workload; empty: the first that can be called
   std::string target; ///< a program of the build; empty: the first that has the file
   std::optional<std::string> arch;
   std::string workload;
