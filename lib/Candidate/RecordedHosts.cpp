@@ -100,7 +100,10 @@ llvm::Expected<RecordRequest> RecordedCases::request(const ProgramArtefacts &pro
       if (kernel.registers)
         request.registers[name] = *kernel.registers;
   }
-  request.name = tools.input.command.shownFile;
+  const CompileCommand &command = tools.input.command;
+  const std::string &inProgram =
+      recipe.ran && !recipe.ran->program.empty() ? recipe.ran->program : command.program;
+  request.name = inProgram.empty() ? command.shownFile : llvm::sys::path::filename(inProgram).str();
   request.executable = std::move(executable);
   request.image = std::move(image);
   request.arguments = recipe.arguments.value_or(workload.arguments);

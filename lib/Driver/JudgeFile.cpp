@@ -109,8 +109,8 @@ static llvm::StringRef nextStep(const GateRecord &record) {
     return "keep the original's types, or declare a tolerance in a workload and pass "
            "--promise=lower-precision";
   case GateId::G4:
-    if (llvm::StringRef(record.reason).contains(saysHowToCallIt))
-      return "give it arguments in a workload: program: {arguments: [\"...\"]}";
+    if (llvm::StringRef advice = adviceOnProgram(record.reason); !advice.empty())
+      return advice;
     if (llvm::StringRef(record.reason).contains("the original is left alone"))
       return "mend in the original what is named; nothing is held against a program that has it";
     return failed ? "order, initialise or bound the access that is named; compute-sanitizer shows "

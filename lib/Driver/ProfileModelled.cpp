@@ -102,6 +102,12 @@ llvm::Expected<CountedProgram> kbopt::countProgram(Session &session) {
   auto run = session.judge->count(session.original, countOptions(session.chip));
   if (!run)
     return run.takeError();
+  if (run->status != RunStatus::Ok)
+    return llvm::make_error<UsageError>(
+        "'" + session.context.options.input + "': its launches are not counted: " + run->message,
+        "give the program less to do in a workload, or stop it early: program: {limits: "
+        "{launches: 100}}",
+        ExitStatus::Diagnostics);
   auto plan = modelPlan(*run, *code, session.chip);
   if (!plan)
     return plan.takeError();

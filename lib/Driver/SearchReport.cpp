@@ -357,12 +357,14 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
     bool named = llvm::StringRef(original.reason).contains("'" + context.command.shownFile + "'");
     const bool isBlind =
         original.verdict == VerdictKind::Inconclusive && original.gate == GateId::G5;
+    const llvm::StringRef advice = adviceOnProgram(original.reason);
     return llvm::make_error<UsageError>(
         (named ? "" : "'" + context.options.input + "': ") + original.reason,
-        isBlind ? "let the program upload its inputs and read back what depends on them, or "
-                  "describe both in a workload (docs/Workloads.md)"
-                : "mend the program, or give it less to do in a workload; kb-opt keeps what is "
-                  "right and makes it faster",
+        !advice.empty() ? advice.str()
+        : isBlind ? "let the program upload its inputs and read back what depends on them, or "
+                    "describe both in a workload (docs/Workloads.md)"
+                  : "mend the program, or give it less to do in a workload; kb-opt keeps what is "
+                    "right and makes it faster",
         ExitStatus::Diagnostics);
   }
 

@@ -22,6 +22,9 @@ namespace {
 /// What is copied of a working directory, and how many entries it may have.
 constexpr uint64_t mostFileBytes = 1 << 20, mostCopiedBytes = 16 << 20;
 constexpr size_t mostEntries = 256;
+/// The same of each folder in it.
+constexpr uint64_t mostFolderBytes = 4 << 20;
+constexpr size_t mostFolderEntries = 64;
 /// What is looked at of what a program wrote.
 constexpr uint64_t mostWrittenBytes = uint64_t{256} << 20;
 constexpr size_t mostWritten = 1000;
@@ -88,31 +91,44 @@ OwnFolders::OwnFolders(std::string base, std::string workingDirectory)
 
 OwnFolders::~OwnFolders() { (void)fs::remove_directories(base, /*IgnoreErrors=*/true); }
 
-/// False if the working directory stays as it is.
 bool OwnFolders::copyEntries() {
   if (llvm::sys::path::relative_path(workingDirectory).empty() || workingDirectory == ownTemporary)
     return false;
-  uint64_t copied = 0;
-  size_t entries = 0;
+  Room room{mostCopiedBytes, mostEntries};
+  return copyFolder(workingDirectory, base + "/here", room);
+}
+
+bool OwnFolders::copyFolder(const std::string &folder, const std::string &copy, Room &room) {
+  const size_t before = standins.size();
   std::error_code code;
-  for (fs::directory_iterator entry(workingDirectory, code, /*follow_symlinks=*/false), end;
+  for (fs::directory_iterator entry(folder, code, /*follow_symlinks=*/false), end;
        !code && entry != end; entry.increment(code)) {
-    if (++entries > mostEntries)
+    if (!room.entries--) {
+      standins.resize(before);
       return false;
+    }
     const std::string &path = entry->path(), name = llvm::sys::path::filename(path).str();
     const fs::file_status status = statusOf(path);
-    const bool isSmall = status.type() == fs::file_type::regular_file &&
-                         status.getSize() <= mostFileBytes &&
-                         copied + status.getSize() <= mostCopiedBytes;
-    if (isSmall && !fs::copy_file(path, base + "/here/" + name)) {
-      copied += status.getSize();
+    const bool isFile = status.type() == fs::file_type::regular_file,
+               isFolder = status.type() == fs::file_type::directory_file;
+    const std::string own = copy + "/" + name;
+    if (isFile && status.getSize() <= std::min(mostFileBytes, room.bytes) &&
+        !fs::copy_file(path, own)) {
+      room.bytes -= status.getSize();
       continue;
     }
-    if (status.type() != fs::file_type::regular_file &&
-        status.type() != fs::file_type::directory_file)
-      continue; // links, pipes and the like
-    standins.push_back({path, path});
-    readOnly.insert(name);
+    Room inside{std::min(room.bytes, mostFolderBytes), std::min(room.entries, mostFolderEntries)};
+    const Room given = inside;
+    if (isFolder && !name.starts_with(".") && !fs::create_directory(own)) {
+      if (copyFolder(path, own, inside)) {
+        room.bytes -= given.bytes - inside.bytes;
+        room.entries -= given.entries - inside.entries;
+        continue;
+      }
+      (void)fs::remove_directories(own);
+    }
+    if (isFile || isFolder) // no links, pipes and the like
+      standins.push_back({path, path});
   }
   return !code;
 }
@@ -127,7 +143,7 @@ void OwnFolders::addTo(Sandbox &sandbox) const {
 
 void OwnFolders::varyNumbers(uint64_t seed) const {
   std::error_code code;
-  for (fs::directory_iterator entry(base + "/here", code, /*follow_symlinks=*/false), end;
+  for (fs::recursive_directory_iterator entry(base + "/here", code, /*follow_symlinks=*/false), end;
        !code && entry != end; entry.increment(code)) {
     const llvm::StringRef extension = llvm::sys::path::extension(entry->path());
     if (statusOf(entry->path()).type() != fs::file_type::regular_file ||
@@ -148,10 +164,14 @@ void OwnFolders::collect(const std::string &folder, const std::string &shown,
     const std::string name = llvm::sys::path::filename(entry->path()).str();
     const fs::file_status status = statusOf(entry->path());
     if (status.type() == fs::file_type::directory_file && depth < mostDepth)
-      collect(entry->path(), shown + name + "/", "", files, depth + 1);
+      collect(entry->path(), shown + name + "/", original.empty() ? "" : original + "/" + name,
+              files, depth + 1);
     if (status.type() != fs::file_type::regular_file || files.size() >= mostWritten)
       continue;
-    if (!original.empty() && readOnly.count(name)) // where the sandbox has the file itself
+    const bool isThere = llvm::any_of(standins, [&](const Sandbox::Standin &standin) {
+      return !original.empty() && standin.path == original + "/" + name;
+    });
+    if (isThere) // the sandbox has the file itself
       continue;
     if (status.getSize() > mostWrittenBytes) {
       files[shown + name] = "file of " + std::to_string(status.getSize()) + " bytes";

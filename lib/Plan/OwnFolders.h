@@ -9,7 +9,6 @@
 
 #include "kb-opt/Support/Process.h"
 #include <map>
-#include <set>
 #include <string>
 
 namespace kbopt {
@@ -36,11 +35,19 @@ public:
 private:
   void collect(const std::string &folder, const std::string &shown, const std::string &original,
                std::map<std::string, std::string> &files, unsigned depth) const;
+  /// False if the working directory stays as it is.
   bool copyEntries();
+  /// What may still be copied.
+  struct Room {
+    uint64_t bytes;
+    size_t entries;
+  };
+  /// Copies \p folder to \p copy, which is there, and takes it off \p room; large files and folders
+  /// with too much in them become standins. False if \p folder has too many entries itself.
+  bool copyFolder(const std::string &folder, const std::string &copy, Room &room);
 
   std::string base, workingDirectory;
   std::vector<Sandbox::Standin> standins; ///< of what was not copied
-  std::set<std::string> readOnly;         ///< their names
   bool hasOwn = false;                    ///< a working directory
 };
 

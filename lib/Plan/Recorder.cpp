@@ -14,6 +14,7 @@
 #include "kbrt/Memory.h"
 #include "kbrt/RecordKeeper.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -27,6 +28,22 @@ using llvm::Error;
 using llvm::Expected;
 using llvm::StringRef;
 namespace path = llvm::sys::path;
+
+/// In the message of a program that failed and printed its usage, and of one that failed.
+static constexpr llvm::StringLiteral saysHowToCallIt = "says how to call it",
+                                     failsByItself = "fails by itself";
+
+StringRef kbopt::adviceOnProgram(StringRef reason) {
+  if (reason.contains(saysHowToCallIt))
+    return "give it arguments in a workload: program: {arguments: [\"...\"]}";
+  if (reason.contains(failsByItself))
+    return "a workload says how to run it: program: {arguments: [\"...\"], working-directory: DIR}";
+  if (reason.contains("no end within"))
+    return "give it smaller arguments, more time or fewer launches in a workload: program: "
+           "{limits: "
+           "{seconds: 600, launches: 100}}";
+  return "";
+}
 
 llvm::StringRef kbopt::toString(RecordStatus status) {
   constexpr StringRef names[] = {"good",         "program-failed", "crashed",
@@ -226,20 +243,26 @@ bool ranOutOfDeviceMemory(const kbrt::Plan &plan) {
 }
 
 std::string lastLine(StringRef text) {
-  text = text.rtrim();
-  return text.rsplit('\n').second.empty() ? text.str() : text.rsplit('\n').second.str();
+  llvm::SmallVector<StringRef> lines;
+  text.split(lines, '\n');
+  for (StringRef line : llvm::reverse(lines)) // rulers and blank lines say nothing
+    if (llvm::any_of(line, [](char c) { return llvm::isAlpha(c) || llvm::isDigit(c); }))
+      return line.trim().str();
+  return "";
 }
 
-std::string withStderr(const ProcessResult &result, std::string note) {
+/// How the process of \p result ended, after the last line that it printed to stderr or, if there
+/// is none, to \p out.
+std::string endOf(const ProcessResult &result, StringRef out) {
   std::string line = lastLine(result.err);
   if (line.empty())
-    return note;
-  return "it says: " + line + (note.empty() ? "" : "; " + note);
+    line = lastLine(out);
+  return result.describe() + (line.empty() ? "" : ", after it printed '" + line + "'");
 }
 
 /// The line in which a program says how it wants to be called; empty if it does not.
-std::string usageLine(const ProcessResult &result, const std::string &executable) {
-  for (StringRef text : {StringRef(result.err), StringRef(result.out)}) {
+std::string usageLine(const ProcessResult &result, StringRef out, const std::string &executable) {
+  for (StringRef text : {StringRef(result.err), out}) {
     llvm::SmallVector<StringRef> lines;
     text.split(lines, '\n');
     for (StringRef line : lines)
@@ -258,8 +281,7 @@ void judge(Recording &recording, const RecordRequest &request, const ProcessResu
     return set(recording, RecordStatus::TimedOut,
                "program " + name + ": " + result.describe() +
                    (isOnGpu ? " on the GPU" : " on the CPU device"),
-               "give it smaller arguments, more time or fewer launches in a workload: program: "
-               "{limits: {seconds: 600, launches: 100}}");
+               adviceOnProgram(result.describe()).str());
   switch (wrotePlan ? outcome.ending : Ending::Running) {
   case Ending::Unsupported:
     return set(recording, RecordStatus::Unsupported, "program " + name + ": " + outcome.message);
@@ -294,18 +316,18 @@ void judge(Recording &recording, const RecordRequest &request, const ProcessResu
                "{gibibytes: 16}}");
   if (result.signal && result.signal != SIGABRT)
     return set(recording, RecordStatus::Crashed,
-               "program " + name + " crashes by itself: " + result.describe(),
-               withStderr(result, ""));
-  if (std::string usage = failed ? usageLine(result, absolute(request.executable)) : "";
+               "program " + name + " crashes by itself: " + endOf(result, recording.out));
+  if (std::string usage =
+          failed ? usageLine(result, recording.out, absolute(request.executable)) : "";
       !usage.empty())
     return set(recording, RecordStatus::ProgramFailed,
                "program " + name + " ends with status " + std::to_string(result.exitStatus) +
                    " and " + saysHowToCallIt.str() + ": " + usage,
-               "give it arguments in a workload: program: {arguments: [\"...\"]}");
+               adviceOnProgram(saysHowToCallIt).str());
   if (failed)
     return set(recording, RecordStatus::ProgramFailed,
-               "program " + name + " fails by itself: " + result.describe(),
-               withStderr(result, "its arguments come from a workload"));
+               "program " + name + " " + failsByItself.str() + ": " + endOf(result, recording.out),
+               adviceOnProgram(failsByItself).str());
   if (!wrotePlan)
     return set(recording, RecordStatus::ProgramFailed,
                "program " + name + " ended without leaving a recording",

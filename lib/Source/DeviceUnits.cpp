@@ -7,6 +7,7 @@
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/Support/Path.h"
@@ -30,6 +31,25 @@ static void hideOwn(Module &module) {
       if (auto *object = dyn_cast<GlobalObject>(&global))
         object->setComdat(nullptr);
     }
+}
+
+/// Whether \p a and \p b consist of the same instructions, as far as their opcodes and types tell.
+static bool lookAlike(const Function &a, const Function &b) {
+  auto first = instructions(a), second = instructions(b);
+  return std::equal(first.begin(), first.end(), second.begin(), second.end(),
+                    [](const Instruction &x, const Instruction &y) {
+                      return x.getOpcode() == y.getOpcode() && x.getType() == y.getType();
+                    });
+}
+
+/// Whether two files have the kernel from one place: an instance of a template, or a kernel of a
+/// header. Clang makes both external where device code is not relocatable.
+static bool isOneKernel(const GlobalValue &a, const GlobalValue &b) {
+  const auto *first = dyn_cast<Function>(&a), *second = dyn_cast<Function>(&b);
+  const DISubprogram *one = first ? first->getSubprogram() : nullptr,
+                     *other = second ? second->getSubprogram() : nullptr;
+  return one && other && one->getLine() == other->getLine() &&
+         one->getFilename() == other->getFilename() && lookAlike(*first, *second);
 }
 
 Expected<std::map<std::string, std::string>> kbopt::kernelFiles(StringRef path) {
@@ -64,14 +84,20 @@ Expected<std::string> kbopt::linkDeviceUnits(ArrayRef<DeviceUnit> units) {
     if (!module)
       return module.takeError();
     hideOwn(**module);
-    for (const GlobalValue &global : (*module)->global_values())
-      if (!global.isDeclaration() && global.hasExternalLinkage())
-        if (auto [known, isNew] = owners.try_emplace(global.getName(), unit.name); !isNew)
-          return make_error<UsageError>(
-              "'" + demangle(global.getName()) + "' is defined in '" + known->second.str() +
-                  "' and in '" + unit.name + "'",
-              "give them different names: kb-opt puts the device code of a program together",
-              ExitStatus::Diagnostics);
+    for (GlobalValue &global : (*module)->global_values()) {
+      if (global.isDeclaration() || !global.hasExternalLinkage())
+        continue;
+      auto [known, isNew] = owners.try_emplace(global.getName(), unit.name);
+      if (isNew)
+        continue;
+      if (!isOneKernel(*all->getNamedValue(global.getName()), global))
+        return make_error<UsageError>(
+            "'" + demangle(global.getName()) + "' is defined in '" + known->second.str() +
+                "' and in '" + unit.name + "'",
+            "give them different names: kb-opt puts the device code of a program together",
+            ExitStatus::Diagnostics);
+      cast<Function>(global).deleteBody();
+    }
     if (!all)
       all = std::move(*module);
     else if (Linker::linkModules(*all, std::move(*module)))

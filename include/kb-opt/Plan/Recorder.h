@@ -95,8 +95,9 @@ enum class RecordStatus : uint8_t {
   NoDevice     ///< there is no GPU to record on, or it was lost
 };
 
-/// In the message of a program that failed and printed its usage.
-inline constexpr llvm::StringLiteral saysHowToCallIt = "says how to call it";
+/// What to do about a program whose recording failed with a message like \p reason; empty where the
+/// message says all.
+llvm::StringRef adviceOnProgram(llvm::StringRef reason);
 
 /// "good", "program-failed", …
 llvm::StringRef toString(RecordStatus status);

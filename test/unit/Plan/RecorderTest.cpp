@@ -299,8 +299,10 @@ TEST_F(Recorder, EveryWayOutLeavesAPlan) {
 TEST_F(Recorder, FailuresOfTheProgramAreItsOwn) {
   Recording recording = record("fail");
   EXPECT_EQ(recording.status, RecordStatus::ProgramFailed);
-  EXPECT_EQ(recording.message, "program 'planTestPrograms' fails by itself: exit status 7");
-  EXPECT_EQ(recording.note, "it says: wrong input; its arguments come from a workload");
+  EXPECT_EQ(recording.message, "program 'planTestPrograms' fails by itself: exit status 7, after "
+                               "it printed 'wrong input'");
+  EXPECT_EQ(recording.note, "a workload says how to run it: program: {arguments: [\"...\"], "
+                            "working-directory: DIR}");
   EXPECT_EQ(llvm::toString(recording.asError()), recording.message);
 }
 
