@@ -2,6 +2,7 @@
 #include "NodeLaunches.h"
 #include "kb-opt/Plan/PlanTransform.h"
 #include "kb-opt/Source/ProgramFacts.h"
+#include "kbrt/CubinTable.h"
 #include "llvm/Demangle/Demangle.h"
 
 using namespace kbopt;
@@ -136,12 +137,15 @@ std::string NodeLaunches::idleAddition(const NodeId &before, const DeviceCode &c
     llvm::consumeError(known.takeError());
     return "";
   }
+  std::set<std::string> taken;
+  for (const std::string &name : launched)
+    taken.insert(kbrt::linkageFreeName(name));
   std::string idle;
   for (const auto &[name, kernel] : code.kernels) {
     auto same = known->kernels.find(name);
     if (same != known->kernels.end() && same->second.code == kernel.code)
       continue;
-    if (launched.count(name))
+    if (taken.count(kbrt::linkageFreeName(name)))
       return "";
     if (idle.empty())
       idle = llvm::demangle(name);

@@ -1,5 +1,6 @@
 //===- NodeSites.cpp ------------------------------------------------------===//
 #include "NodeSites.h"
+#include "kb-opt/Findings/Finding.h"
 #include "kb-opt/Rewrite/RewritePass.h"
 
 using namespace kbopt;
@@ -81,6 +82,8 @@ static Action actionAt(const SiteRecord &site, const PassRegistration &pass) {
   action.kernel = site.kernel;
   action.composes = pass.make && pass.create()->composes();
   action.assisted = site.assisted;
+  action.isNamed = llvm::any_of(findingRules(),
+                                [&](const FindingRule &rule) { return rule.pass == site.pass; });
   if (!action.assisted)
     action.ranges = rangesOf(*pass.info);
   for (ParameterRange &range : action.ranges)

@@ -36,8 +36,8 @@ std::string NodeViews::generatedCode(const NodeId &id, llvm::StringRef kernel) {
     if (!names)
       return names.takeError();
     for (const std::string &name : *names) {
-      if (auto found = code->kernels.find(name); found != code->kernels.end())
-        text += describeKernel(found->second);
+      if (const KernelResources *found = code->find(name))
+        text += describeKernel(*found);
       text += kernelPtx(code->ptx, name) + "\n";
     }
     return llvm::Error::success();

@@ -7,6 +7,7 @@
 #include "NodeViews.h"
 #include "Questions.h"
 #include "StepCompiler.h"
+#include "kb-opt/Eval/CostModel.h"
 
 using namespace kbopt;
 
@@ -46,6 +47,10 @@ ProgramEnvironment::~ProgramEnvironment() = default;
 NodeId ProgramEnvironment::root() { return parts->nodes.root(); }
 
 bool ProgramEnvironment::measures() const { return parts->setup.gpu; }
+
+double ProgramEnvironment::leastGain() const {
+  return measures() ? Environment::leastGain() : modelResolution;
+}
 
 //===-- From a program to the next ----------------------------------------===//
 

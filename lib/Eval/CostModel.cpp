@@ -164,10 +164,7 @@ Expected<ModelledPlan> modelPlan(const RunResult &run, const DeviceCode &code,
     shape.blocks = uint64_t(record.grid[0]) * record.grid[1] * record.grid[2];
     shape.threadsPerBlock = record.block[0] * record.block[1] * record.block[2];
     shape.dynamicSharedBytes = record.dynamicSharedBytes;
-    auto resources = code.kernels.find(record.kernel);
-    ModelledLaunch launch =
-        modelLaunch(*record.counters, shape,
-                    resources == code.kernels.end() ? nullptr : &resources->second, chip);
+    ModelledLaunch launch = modelLaunch(*record.counters, shape, code.find(record.kernel), chip);
     launch.kernel = record.kernel;
     launch.repeats = record.repeats;
     plan.us += (launch.us + chip.launchOverheadUs) * launch.repeats;

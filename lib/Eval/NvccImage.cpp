@@ -4,6 +4,7 @@
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FileSystem.h"
 #include "kb-opt/Support/ShownNames.h"
+#include "kbrt/CubinTable.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -358,6 +359,20 @@ Expected<DeviceCode> readDeviceCode(StringRef cubinPath, StringRef ptxPath, Stri
     return digest.takeError();
   code.digest = *digest;
   return code;
+}
+
+const KernelResources *DeviceCode::find(StringRef kernel) const {
+  if (auto exact = kernels.find(kernel.str()); exact != kernels.end())
+    return &exact->second;
+  const std::string wanted = kbrt::linkageFreeName(kernel);
+  const KernelResources *found = nullptr;
+  for (const auto &[name, resources] : kernels)
+    if (kbrt::linkageFreeName(name) == wanted) {
+      if (found)
+        return nullptr;
+      found = &resources;
+    }
+  return found;
 }
 
 Digest digestPtx(StringRef ptx, std::map<std::string, KernelResources> &kernels) {

@@ -4,8 +4,6 @@
 
 using namespace kbopt;
 
-/// A step whose removal costs less than this leaves.
-static constexpr double freeOfCost = 0.005;
 /// So many leaders are offered for confirmation.
 static constexpr size_t mostConfirmations = 5;
 
@@ -21,10 +19,11 @@ std::optional<NodeId> Explorer::judgedAlready(llvm::ArrayRef<Step> pipeline) con
 }
 
 /// Takes away, from the last to the first, every step without which the program
-/// is as fast, until none is left to take. Where nothing may be judged any more,
-/// only what the search has seen is taken.
+/// is as fast as the given winner within `leastGain`, until none is left to take. Where nothing may
+/// be judged any more, only what the search has seen is taken.
 llvm::Error Explorer::ablate(NodeId &winner, std::vector<Step> &pipeline, bool mayJudge) {
   bool skipped = false;
+  const double mostUs = nodes.at(winner).judgement.timeUs * (1 + leastGain());
   for (bool changed = true; changed;) {
     changed = false;
     result.stepGains.assign(pipeline.size(), std::nullopt);
@@ -47,7 +46,7 @@ llvm::Error Explorer::ablate(NodeId &winner, std::vector<Step> &pipeline, bool m
       if (!isUsable(nodes.at(end->node)))
         continue;
       result.stepGains[i] = without.timeUs / with.timeUs;
-      if (without.timeUs > with.timeUs * (1 + freeOfCost))
+      if (without.timeUs > mostUs)
         continue;
       result.ablated.push_back(pipeline[i]);
       result.stepGains.erase(result.stepGains.begin() + static_cast<ptrdiff_t>(i));
@@ -64,7 +63,7 @@ std::vector<Leader> Explorer::leaders() const {
   std::vector<const ExplorerNode *> faster;
   for (const auto &[id, node] : nodes)
     if (isUsable(node) &&
-        node.judgement.timeUs < nodes.at(rootId).judgement.timeUs * (1 - freeOfCost))
+        node.judgement.timeUs < nodes.at(rootId).judgement.timeUs * (1 - leastGain()))
       faster.push_back(&node);
   llvm::sort(faster, [](const ExplorerNode *a, const ExplorerNode *b) {
     return std::tuple(a->judgement.timeUs, a->pipeline.size(), a->id) <
@@ -212,6 +211,10 @@ llvm::Expected<SearchResult> Explorer::finish(SearchEnd end) {
       return std::move(error);
   result.findings = namedFindings();
   if (result.pipeline.empty()) {
+    for (const auto &[id, node] : nodes)
+      if (isUsable(node))
+        result.leastUs =
+            std::min(result.leastUs ? result.leastUs : result.bestUs, node.judgement.timeUs);
     result.ablated.clear();
     result.stepGains.clear();
   }

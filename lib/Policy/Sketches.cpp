@@ -1,5 +1,6 @@
 //===- Sketches.cpp -------------------------------------------------------===//
 #include "Sketches.h"
+#include "Answers.h"
 #include "kb-opt/Policy/Choice.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -301,6 +302,9 @@ llvm::Expected<std::optional<SearchEnd>> kbopt::trySketches(Explorer &explorer) 
   if (llvm::Error error = inlineHeaders(explorer))
     return std::move(error);
   const NodeId given = explorer.origin();
+  llvm::Expected<std::optional<Leader>> answer = tryAnswers(explorer);
+  if (!answer)
+    return answer.takeError();
   auto timeOf = [&](const NodeId &node) { return explorer.node(node).judgement.timeUs; };
   NodeId best = given;
   std::optional<SearchEnd> end;
@@ -330,6 +334,12 @@ llvm::Expected<std::optional<SearchEnd>> kbopt::trySketches(Explorer &explorer) 
   if (*joined != given && !isGivenFirst && timeOf(*joined) >= timeOf(given) * (1 - leastGain))
     if (llvm::Error error = schedule(given))
       return std::move(error);
+  if (*answer) {
+    llvm::Expected<NodeId> joint = joinAnswer(explorer, given, **answer, best);
+    if (!joint)
+      return joint.takeError();
+    best = *joint;
+  }
   explorer.setOrigin(best);
   return end;
 }

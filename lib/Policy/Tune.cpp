@@ -9,9 +9,6 @@
 
 using namespace kbopt;
 
-/// Other parameters must save so much to be taken.
-static constexpr double leastGain = 0.005;
-
 /// Follows \p pipeline from the root and judges where it ends. What ends while the
 /// user ends the search leads nowhere.
 llvm::Expected<Explorer::Replayed> Explorer::replay(llvm::ArrayRef<Step> pipeline) {
@@ -108,7 +105,7 @@ llvm::Error Explorer::tune(NodeId &winner, std::vector<Step> &pipeline) {
       Attempt attempt = tuned(winner, other[i], *end);
       result.judged += attempt.judged();
       result.known += attempt.shortcut == "known";
-      bool better = attempt.usable() && attempt.timeUs < attempt.parentTimeUs * (1 - leastGain);
+      bool better = attempt.usable() && attempt.timeUs < attempt.parentTimeUs * (1 - leastGain());
       tell(std::move(attempt));
       if (!better)
         continue;

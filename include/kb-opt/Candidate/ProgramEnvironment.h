@@ -25,6 +25,7 @@ public:
 
   NodeId root() override;
   bool measures() const override;
+  double leastGain() const override;
   llvm::Expected<std::vector<Action>> actions(const NodeId &node) override;
   llvm::Expected<StepOutcome> apply(const NodeId &node, const Step &step) override;
   llvm::Expected<StepOutcome> rewrite(const NodeId &node, const Step &step) override;

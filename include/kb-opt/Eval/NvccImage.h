@@ -68,6 +68,10 @@ struct DeviceCode {
   Digest digest;
   /// Compiler warnings, for the report.
   std::string diagnostics;
+
+  /// What is known of \p kernel, a mangled name by clang: nvcc has others for those with internal
+  /// linkage. Null where nothing is, or it may be two.
+  const KernelResources *find(llvm::StringRef kernel) const;
 };
 
 /// Compiles device code. An error is a `ToolError` with the compiler's message

@@ -40,6 +40,8 @@ struct Action {
   bool sketch = false;
   /// It changes the schedule of a raised kernel, as sketches do.
   bool composes = false;
+  /// Findings about programs name its pass.
+  bool isNamed = false;
 
   Step step(std::map<std::string, std::string> parameters = {}) const;
 };

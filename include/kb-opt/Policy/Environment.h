@@ -69,6 +69,9 @@ public:
   /// Whether times are measured, so that a cost model's order of candidates is worth less than
   /// the candidates' own times.
   virtual bool measures() const { return false; }
+  /// The share of a time by which another one must be less to be a gain: less is noise, or error of
+  /// the model.
+  virtual double leastGain() const { return 0.005; }
   /// Passes that may apply to \p node, in a fixed order.
   virtual llvm::Expected<std::vector<Action>> actions(const NodeId &node) = 0;
   /// Rewrites and compiles; measures nothing.

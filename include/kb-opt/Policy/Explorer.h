@@ -103,6 +103,7 @@ public:
   std::vector<Leader> leaders() const;
   const SearchOptions &settings() const { return options; }
   bool measures() const { return environment.measures(); }
+  double leastGain() const { return environment.leastGain(); }
 
   /// Ablates and confirms the winner (the next best where a confirmation fails), tunes it within
   /// what is left of the budget, and hands out the result.

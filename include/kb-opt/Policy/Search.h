@@ -117,6 +117,9 @@ struct SearchResult {
   std::vector<Step> pipeline;
   NodeId best;
   double bestUs = 0;
+  /// Without a pipeline: the least time of a program, which is less than `bestUs` where the gain is
+  /// below `Environment::leastGain`.
+  double leastUs = 0;
   /// Every gate passed on every case. False with a pipeline: the run ended
   /// before that, and only the screening or the gates of the search have passed.
   bool confirmed = false;

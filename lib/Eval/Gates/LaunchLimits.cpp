@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "../JudgeImpl.h"
-#include "kbrt/CubinTable.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -48,16 +47,12 @@ firstThatCannotStart(Judge::Impl &judge, JudgedProgram &program, const TestCase 
   Expected<RecordedPlan> recorded = readRecordedPlan(*folder);
   if (!recorded)
     return recorded.takeError();
-  std::map<std::string, const KernelResources *> kernels;
-  for (const auto &[name, kernel] : code->kernels)
-    kernels[kbrt::linkageFreeName(name)] = &kernel;
   for (const kbrt::Step &step : recorded->plan.steps) {
     const auto *launch = std::get_if<kbrt::LaunchStep>(&step);
-    auto found = launch ? kernels.find(kbrt::linkageFreeName(launch->kernel)) : kernels.end();
-    if (found == kernels.end())
+    const KernelResources *found = launch ? code->find(launch->kernel) : nullptr;
+    if (!found)
       continue;
-    if (std::optional<std::string> why =
-            whyItCannotStart(*launch, *found->second, *judge.options.chip))
+    if (std::optional<std::string> why = whyItCannotStart(*launch, *found, *judge.options.chip))
       return std::optional<std::string>("a launch of " + launch->kernel + " cannot start: " + *why);
   }
   return std::optional<std::string>();

@@ -93,12 +93,10 @@ Expected<std::string> Judge::Impl::remadePlan(JudgedProgram &program) {
     return joinErrors(before.takeError(), after.takeError());
   for (size_t i = 0; i < makers.steps.size(); ++i) {
     const auto &launch = std::get<kbrt::LaunchStep>(original->plan.steps[makers.steps[i]]);
-    auto kernel = before->kernels.find(launch.kernel);
-    auto same = after->kernels.find(launch.kernel);
+    const KernelResources *kernel = before->find(launch.kernel), *same = after->find(launch.kernel);
     if (i >= others.steps.size() ||
-        !(launch == std::get<kbrt::LaunchStep>(recorded->plan.steps[others.steps[i]])) ||
-        kernel == before->kernels.end() || same == after->kernels.end() ||
-        kernel->second.code != same->second.code)
+        !(launch == std::get<kbrt::LaunchStep>(recorded->plan.steps[others.steps[i]])) || !kernel ||
+        !same || kernel->code != same->code)
       return notApplicable("the kernels that make the inputs are not the original's");
   }
   // What the original's makers leave.

@@ -1,0 +1,97 @@
+//===- Answers.cpp --------------------------------------------------------===//
+#include "Answers.h"
+#include "kb-opt/Policy/Choice.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace kbopt;
+
+namespace {
+
+/// A kernel that takes less of the program's time is left as it is.
+constexpr double leastShare = 0.02;
+/// Of the time that a state costs; a pass that is expected to take less away is one of many.
+constexpr double leastRemoved = 0.1;
+/// Candidates that are compiled and modelled, and those that are judged.
+constexpr size_t mostModelled = 8, mostJudged = 4;
+
+/// What \p action, a rule's, is expected to take away of the primary state of its kernel.
+double removedBy(const Explorer &explorer, const ExplorerNode &node, const Action &action) {
+  const Optimization *pass = explorer.knowledge().catalogue().find(action.pass);
+  const StateAnswer *answer = pass ? pass->answerTo(node.stateOf(action.kernel).primary) : nullptr;
+  return answer ? answer->removes : 0;
+}
+
+std::vector<Action> answersAt(const Explorer &explorer, const ExplorerNode &node,
+                              llvm::ArrayRef<Action> actions) {
+  std::vector<std::pair<double, Action>> ranked;
+  std::set<std::pair<std::string, std::string>> seen; ///< pass and kernel
+  for (const Action &action : actions) {
+    const double removed = removedBy(explorer, node, action), share = node.shareOf(action.kernel);
+    if (action.assisted || action.sketch || action.composes || share < leastShare ||
+        (!action.isNamed && removed < leastRemoved) ||
+        explorer.knowledge().isPointless(action.pass, node.metricsOf(action.kernel)) ||
+        !seen.insert({action.pass, action.kernel}).second)
+      continue;
+    ranked.push_back({removed * share, action});
+  }
+  llvm::stable_sort(ranked, [](const auto &a, const auto &b) { return a.first > b.first; });
+  std::vector<Action> chosen;
+  for (auto &[removed, action] : llvm::ArrayRef(ranked).take_front(mostModelled))
+    chosen.push_back(action);
+  return chosen;
+}
+
+} // namespace
+
+llvm::Expected<std::optional<Leader>> kbopt::tryAnswers(Explorer &explorer) {
+  const ExplorerNode &node = explorer.node(explorer.origin());
+  if (explorer.mustEnd() || isAtFloor(node))
+    return std::nullopt;
+  llvm::Expected<llvm::ArrayRef<Action>> actions = explorer.actions(node.id);
+  if (!actions)
+    return actions.takeError();
+  std::vector<ExplorerRequest> requests;
+  for (const Action &action : answersAt(explorer, node, *actions))
+    if (auto parameters = nextParameters(explorer, node, action, {})) {
+      ExplorerRequest request{node.id, action.step(std::move(*parameters))};
+      request.phase = AttemptPhase::Sketch;
+      request.trajectory = 1;
+      requests.push_back(std::move(request));
+    }
+  llvm::Expected<std::vector<Attempt>> attempts = explorer.evaluate(requests, mostJudged);
+  if (!attempts)
+    return attempts.takeError();
+  std::optional<Leader> best;
+  double least = node.judgement.timeUs * (1 - explorer.leastGain());
+  for (const Attempt &attempt : *attempts)
+    if (attempt.usable() && !attempt.node.empty() && attempt.timeUs < least) {
+      least = attempt.timeUs;
+      best = Leader{attempt.node, {attempt.step}, attempt.timeUs};
+    }
+  return best;
+}
+
+llvm::Expected<NodeId> kbopt::joinAnswer(Explorer &explorer, const NodeId &start,
+                                         const Leader &answer, const NodeId &scheduled) {
+  auto timeOf = [&](const NodeId &id) { return explorer.node(id).judgement.timeUs; };
+  NodeId best = timeOf(answer.node) < timeOf(scheduled) ? answer.node : scheduled;
+  const Step &own = answer.pipeline.front();
+  std::vector<Step> others;
+  for (const Step &step : llvm::ArrayRef(explorer.node(scheduled).pipeline)
+                              .drop_front(explorer.node(start).pipeline.size()))
+    if (step.kernel != own.kernel)
+      others.push_back(step);
+  if (others.empty() || explorer.mustEnd())
+    return best;
+  ExplorerRequest request{answer.node, others.back()};
+  request.before.assign(others.begin(), std::prev(others.end()));
+  request.phase = AttemptPhase::Sketch;
+  request.trajectory = 1;
+  llvm::Expected<std::vector<Attempt>> attempts = explorer.evaluate({request});
+  if (!attempts)
+    return attempts.takeError();
+  for (const Attempt &attempt : *attempts)
+    if (attempt.usable() && !attempt.node.empty() && attempt.timeUs < timeOf(best))
+      best = attempt.node;
+  return best;
+}
