@@ -158,6 +158,6 @@ std::string NodeLaunches::idleAddition(const NodeId &before, const DeviceCode &c
 
 std::string kbopt::idleReason(llvm::StringRef idle) {
   return ("no launch of the workload takes '" + idle +
-          "', as its conditions hold at none of them: it is worth nothing there")
+          "': its conditions hold for none of the recorded launches")
       .str();
 }

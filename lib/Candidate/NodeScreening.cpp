@@ -159,6 +159,7 @@ llvm::Expected<ScreenedProgram> NodeScreening::screenCandidate(const NodeId &id,
     return report;
   if (std::string idle = idleAddition(program, *report); !idle.empty()) {
     report->verdict = VerdictKind::Inconclusive;
+    report->failure = FailureClass::Idle;
     report->reason = idleReason(idle);
   }
   return report;

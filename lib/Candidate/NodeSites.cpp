@@ -82,8 +82,8 @@ static Action actionAt(const SiteRecord &site, const PassRegistration &pass) {
   action.kernel = site.kernel;
   action.composes = pass.make && pass.create()->composes();
   action.assisted = site.assisted;
-  action.isNamed = llvm::any_of(findingRules(),
-                                [&](const FindingRule &rule) { return rule.pass == site.pass; });
+  action.isNamed =
+      llvm::any_of(findingRules(), [&](const FindingRule &rule) { return rule.pass == site.pass; });
   if (!action.assisted)
     action.ranges = rangesOf(*pass.info);
   for (ParameterRange &range : action.ranges)

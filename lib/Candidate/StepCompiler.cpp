@@ -52,6 +52,7 @@ llvm::Expected<StepOutcome> StepCompiler::compile(const NodeId &before, StepOutc
   std::string idle = modelled->us ? launches.idleAddition(before, *code, launched) : "";
   if (!idle.empty()) {
     StepOutcome refused;
+    refused.failure = FailureClass::Idle;
     refused.reason = idleReason(idle);
     return refused;
   }

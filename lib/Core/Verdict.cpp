@@ -8,11 +8,22 @@ namespace kbopt {
 // In the order of the enumerators.
 static constexpr StringLiteral kindNames[] = {"correct", "incorrect", "inconclusive", "not-applied",
                                               "screened"};
-static constexpr StringLiteral failureNames[] = {
-    "",         "compile",     "runtime",           "correctness",
-    "timeout",  "constraints", "soft-verification", "library",
-    "refused",  "malformed",   "truncated",         "tool-limit",
-    "declined", "budget",      "unavailable"};
+static constexpr StringLiteral failureNames[] = {"",
+                                                 "compile",
+                                                 "runtime",
+                                                 "correctness",
+                                                 "timeout",
+                                                 "constraints",
+                                                 "soft-verification",
+                                                 "idle",
+                                                 "library",
+                                                 "refused",
+                                                 "malformed",
+                                                 "truncated",
+                                                 "tool-limit",
+                                                 "declined",
+                                                 "budget",
+                                                 "unavailable"};
 static constexpr StringLiteral gateNames[] = {"G0", "G1", "G2",  "G3",  "G4",  "G5",  "G6",  "G7",
                                               "G8", "G9", "G10", "G11", "G12", "G13", "G14", "G15"};
 static constexpr StringLiteral gateTitles[] = {

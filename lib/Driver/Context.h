@@ -26,7 +26,7 @@ struct Context {
   ModelSettings model;                   ///< of `options`
   PassRegistry passes = builtinPasses(); ///< with those of --pass-dir
   CompileCommand command;
-  std::string text;   ///< the input file
+  std::string text; ///< the input file
   /// How the build's tests run the programs that the input is part of.
   std::vector<ProgramRun> tests;
   std::optional<TemporaryDirectory> received; ///< where a program from stdin lies

@@ -89,10 +89,9 @@ llvm::Expected<ExitStatus> kbopt::emitWorkload(Context &context) {
     std::string names;
     for (const Signature &entry : entries)
       names += (names.empty() ? "" : ", ") + entry.name;
-    return llvm::make_error<UsageError>("no function '" + wanted + "' in '" +
-                                            context.options.input + "' that a workload can call",
-                                        "those that launch kernels, and kernels, are " + names,
-                                        ExitStatus::Diagnostics);
+    return llvm::make_error<UsageError>(
+        "no function '" + wanted + "' in '" + context.options.input + "' that a workload can call",
+        "those that launch kernels, and kernels, are " + names, ExitStatus::Diagnostics);
   }
   if (llvm::Error error = writeResult(context, workloadSkeleton(*chosen)))
     return std::move(error);

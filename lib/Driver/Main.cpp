@@ -71,7 +71,8 @@ static int report(llvm::Error error) {
 static int runOne(Options options) {
   if (llvm::Error error = checkFilesDiffer(options))
     return report(std::move(error));
-  Progress progress(llvm::errs(), llvm::sys::Process::StandardErrIsDisplayed(), options.quiet);
+  Progress progress(llvm::errs(), llvm::sys::Process::StandardErrIsDisplayed(), options.quiet,
+                    options.verbose);
   Context context(progress, llvm::outs(), llvm::errs());
   context.options = std::move(options);
   if (auto settings = modelSettings(context.options, context.files))

@@ -356,6 +356,7 @@ llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all, bo
   options.timePasses = reader.flag(OPT_time_passes);
   reader.text(OPT_time_trace, options.timeTrace);
   options.quiet = reader.flag(OPT_quiet);
+  options.verbose = reader.flag(OPT_verbose);
   options.sandbox = !reader.flag(OPT_unsafe);
   reader.text(OPT_passes, options.passes);
   if (reader.flag(OPT_passes) && llvm::StringRef(options.passes).trim().empty())

@@ -55,7 +55,8 @@ def recordings_size : Value<"recordings-size", "<MiB>", "Keep at most so much of
 def no_memory : Flag_<"no-memory", "Start without knowledge, the seed included, and learn nothing on the way">;
 def no_profile : Flag_<"no-profile", "Use times of whole programs only: no states, no metrics, no roofline">;
 def no_sketches : Flag_<"no-sketches", "Try single steps only: no whole schedules of raised kernels first">;
-def minimal_agent : Flag_<"minimal-agent", "Ask one role for whole kernels, without choice, repair or knowledge">;
+// Ask one role for whole kernels, without choice, repair or knowledge (docs/Search.md).
+def minimal_agent : Flag<["--", "-"], "minimal-agent">;
 }
 
 def group_model : OptionGroup<"model">, HelpText<"LANGUAGE MODEL (docs/Model.md)">;
@@ -79,6 +80,8 @@ def time_passes : Flag_<"time-passes", "Print where the time went, to stderr">;
 def time_trace : Value<"time-trace", "<file>", "Write what ran when, for Perfetto or chrome://tracing">;
 def bisect : Value<"opt-bisect-limit", "<n>", "Perform at most n rewrites">;
 def quiet : Flag_<"quiet", "Print results and errors only">;
+def verbose : Flag_<"verbose", "Print every candidate of a search, and where answers came from (-v)">;
+def v : Flag<["-"], "v">, Alias<verbose>;
 def unsafe : Flag_<"unsafe-no-sandbox", "Run the program and its candidates without walls">;
 def help : Flag_<"help", "Print this text">;
 def h : Flag<["-"], "h">, Alias<help>;

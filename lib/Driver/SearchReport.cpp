@@ -1,5 +1,6 @@
 //===- SearchReport.cpp ---------------------------------------------------===//
 #include "SearchReport.h"
+#include "AttemptText.h"
 #include "LockRun.h"
 #include "Modes.h"
 #include "kb-opt/Report/Diff.h"
@@ -13,10 +14,10 @@ using llvm::formatv;
 
 void SearchReport::opened(size_t records, const std::string &directory) {
   if (records)
-    context.progress.line(
+    context.progress.detail(
         llvm::formatv("knowledge: {0} records of earlier runs from {1}", records, directory).str());
   else
-    context.progress.line("knowledge: the built-in seed; no evidence yet in " + directory);
+    context.progress.detail("knowledge: the built-in seed; no evidence yet in " + directory);
 }
 
 std::string SearchReport::standing() const {
@@ -81,73 +82,33 @@ void SearchReport::describeOriginal(const NodeJudgement &original) {
                                    gpu.empty() ? chip.name : gpu, original.timeUs);
   if (original.modelledUs > 0)
     line += llvm::formatv(", modelled {0:f2} us", original.modelledUs);
-  if (original.floorUs > 0)
-    line += llvm::formatv("; the roofline allows {0:f2} us", original.floorUs);
+  if (const double least = attainableUs(original); least > 0)
+    line += llvm::formatv("; no rewrite goes below {0:f2} us", least);
   context.progress.line(line);
-}
-
-/// \p source: "modelled" or "measured".
-static std::string outcomeText(const Attempt &attempt, llvm::StringRef source) {
-  if (attempt.shortcut == "roofline" || attempt.shortcut == "outranked")
-    return attempt.reason;
-  const std::string failure = toString(attempt.failure).str(), gate = toString(attempt.gate).str();
-  switch (attempt.verdict) {
-  case VerdictKind::Correct:
-  case VerdictKind::Screened: {
-    std::string text =
-        llvm::formatv("{4}, {0} {1:f2} us, {2:f2} x of the {3}", source, attempt.timeUs,
-                      attempt.parentTimeUs / attempt.timeUs,
-                      attempt.phase == AttemptPhase::Tune ? "winner so far" : "step before",
-                      toString(attempt.verdict));
-    if (attempt.modelledUs > 0 && attempt.parentModelledUs > 0)
-      text += llvm::formatv(" (modelled {0:f2} x)", attempt.parentModelledUs / attempt.modelledUs);
-    return text;
-  }
-  case VerdictKind::Incorrect:
-    return "incorrect (" + gate + (gate.empty() || failure.empty() ? "" : ", ") + failure +
-           "): " + attempt.reason;
-  case VerdictKind::Inconclusive:
-    return "inconclusive" + (gate.empty() ? "" : " (" + gate + ")") + ": " + attempt.reason;
-  case VerdictKind::NotApplied:
-    return (attempt.isRefusedProposal() ? "no proposal" : "does not apply") +
-           (failure.empty() ? "" : " (" + failure + ")") + ": " + attempt.reason;
-  }
-  llvm_unreachable("unknown verdict");
 }
 
 void SearchReport::attempted(const Attempt &attempt) {
   judged += attempt.judged();
-  std::string note;
-  if (attempt.shortcut == "identical")
-    note = " (identical machine code, not measured again)";
-  else if (attempt.shortcut == "known")
-    note = " (known)";
-  else if (attempt.repair)
-    note = llvm::formatv(" (repair {0})", attempt.repair);
-  std::string where = attempt.phase == AttemptPhase::Search   ? std::to_string(attempt.trajectory)
-                      : attempt.phase == AttemptPhase::Sketch ? "sketch"
-                      : attempt.phase == AttemptPhase::Tune   ? "tuning"
-                                                              : "winner";
-  std::string text = llvm::formatv("[{0}] {1}  {2}{3}", where, attempt.text(),
-                                   outcomeText(attempt, source()), note);
-  // What was seen before is news to nobody.
-  if (attempt.shortcut == "known")
+  if (attempt.failure == FailureClass::Idle)
+    return;
+  const std::string text = attemptText(attempt, source());
+  if (attempt.shortcut == "known") // it was said before
     context.progress.status(text);
   else
-    context.progress.line(text);
+    context.progress.detail(text);
   showStanding();
 }
 
 void SearchReport::improved(double timeUs, llvm::ArrayRef<Step> pipeline) {
   bestUs = timeUs;
-  if (context.progress.redraws())
-    showStanding();
-  else
-    context.progress.line(standing());
+  context.progress.line(formatv("{0}, {1} {2:f2} us: {3}", standing(), source(), timeUs,
+                                pipeline.empty() ? "" : pipeline.back().text())
+                            .str());
+  showStanding();
 }
 
 void SearchReport::proven(double timeUs, llvm::ArrayRef<Step> pipeline) {
-  context.progress.line(
+  context.progress.detail(
       formatv("proven: {0}, {1} {2:f2} us", printPipeline(pipeline), source(), timeUs).str());
 }
 
@@ -281,69 +242,6 @@ llvm::Expected<ExitStatus> SearchReport::nothingApplies(ProgramEnvironment &envi
   return ExitStatus::Success;
 }
 
-/// Why no schedule was tried for the kernel that takes most of the time; empty if one was, or
-/// nothing is known of that.
-static llvm::Expected<std::string> unscheduledText(ProgramEnvironment &environment,
-                                                   const SearchResult &result) {
-  const std::map<std::string, KernelProfile> &kernels = result.original.kernels;
-  auto slowest = std::max_element(kernels.begin(), kernels.end(), [](const auto &a, const auto &b) {
-    return a.second.timeUs < b.second.timeUs;
-  });
-  bool isTried =
-      slowest != kernels.end() && llvm::any_of(result.attempts, [&](const Attempt &attempt) {
-        return attempt.phase == AttemptPhase::Sketch && attempt.step.kernel == slowest->first;
-      });
-  if (slowest == kernels.end() || isTried)
-    return "";
-  llvm::Expected<std::string> reason = environment.whyUnscheduled(slowest->first);
-  if (!reason || reason->empty())
-    return reason;
-  return formatv("no schedule applies to '{0}', which takes most of the time: {1}", slowest->first,
-                 *reason)
-      .str();
-}
-
-llvm::Error SearchReport::describeFailure(ProgramEnvironment &environment,
-                                          const SearchResult &result) {
-  struct Tried {
-    unsigned count = 0, refused = 0;
-    double best = 0; ///< the largest gain of a correct one
-  };
-  std::map<std::string, Tried> tried;
-  for (const Attempt &attempt : result.attempts) {
-    if (attempt.verdict == VerdictKind::NotApplied || !attempt.shortcut.empty())
-      continue;
-    std::string passes;
-    for (const Step &move : attempt.before)
-      passes += move.pass + " + ";
-    Tried &pass = tried[passes + attempt.step.pass];
-    ++pass.count;
-    pass.refused += attempt.verdict == VerdictKind::Incorrect;
-    if (attempt.correct() && attempt.timeUs > 0)
-      pass.best = std::max(pass.best, attempt.parentTimeUs / attempt.timeUs);
-  }
-  std::vector<std::string> parts;
-  for (const auto &[pass, what] : tried)
-    parts.push_back(formatv("{0} ({1}{2}{3})", pass, what.count,
-                            what.best > 0 ? formatv(", best {0:f2} x", what.best).str() : "",
-                            what.refused ? formatv(", {0} refused", what.refused).str() : ""));
-  context.progress.line("  tried: " +
-                        (parts.empty() ? std::string("nothing") : llvm::join(parts, ", ")));
-  const NodeJudgement &original = result.original;
-  if (original.floorUs > 0)
-    context.progress.line(
-        formatv("  the roofline allows {0:f2} us, {1:f2} x less; in the way stands {2}: {3}",
-                original.floorUs, original.timeUs / original.floorUs, original.state.fullName(),
-                original.state.why())
-            .str());
-  llvm::Expected<std::string> unscheduled = unscheduledText(environment, result);
-  if (!unscheduled)
-    return unscheduled.takeError();
-  if (!unscheduled->empty())
-    context.progress.line("  " + *unscheduled);
-  return llvm::Error::success();
-}
-
 llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
                                                 const Journal &journal, const SearchResult &result,
                                                 size_t recordsKept, const std::string &evidenceFile,
@@ -403,6 +301,8 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
             .str());
   else
     progress.line("result: nothing better was found; the program stays as it is");
+  for (const std::string &line : refusalLines(result.attempts))
+    progress.line(line);
   progress.line(countsText(result));
   for (auto [number, event] : llvm::enumerate(eventsOf(result.timeline, startSeconds)))
     context.timings.add("timeline, seconds from the start",
@@ -411,7 +311,7 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
     if (llvm::Error error = describeFailure(environment, result))
       return std::move(error);
   if (result.merged || result.pruned)
-    progress.line(
+    progress.detail(
         llvm::formatv(
             "not judged: {0} with machine code seen before, {1} that the roofline rules out",
             result.merged, result.pruned)
@@ -424,8 +324,8 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
   std::string effects =
       formatv("{0} answered from the journal, {1} carried out", answered, computed);
   std::string evidence = formatv("{0} new records in {1}", recordsKept, evidenceFile);
-  progress.line(formatv("effects: {0}, in {1:f1} s", effects, seconds).str());
-  progress.line("evidence: " + evidence);
+  progress.detail(formatv("effects: {0}, in {1:f1} s", effects, seconds).str());
+  progress.detail("evidence: " + evidence);
 
   std::string text = found ? environment.text(result.best).str() : context.text;
   // The user's own file gets what passed the final check, and nothing else.

@@ -46,6 +46,9 @@ private:
   llvm::StringRef source() const { return gpu.empty() ? "modelled" : "measured"; }
   /// Its state, its time and what bounds it.
   void describeOriginal(const NodeJudgement &original);
+  /// What no rewrite of the program goes below: one launch that moves each upload and each result
+  /// once, and no more than the kernels as they are need at least. 0: unknown.
+  double attainableUs(const NodeJudgement &original) const;
   /// The gain, with what the final check measured.
   void describeGain(ProgramEnvironment &environment, const SearchResult &result);
   /// What was tried, how far the roofline is, and why.

@@ -27,7 +27,8 @@ static std::string shownPath(llvm::StringRef file) {
 /// Microseconds by file of the program that \p file is part of; nothing where that has no kernels.
 static llvm::Expected<std::map<std::string, double>> timesByFile(const Options &options,
                                                                  const std::string &file) {
-  Progress progress(llvm::errs(), llvm::sys::Process::StandardErrIsDisplayed(), options.quiet);
+  Progress progress(llvm::errs(), llvm::sys::Process::StandardErrIsDisplayed(), options.quiet,
+                    options.verbose);
   Context context(progress, llvm::outs(), llvm::errs());
   context.options = options;
   context.options.input = file;

@@ -304,7 +304,8 @@ llvm::Expected<std::vector<Attempt>> Explorer::carryOut(std::vector<Pending> &pe
     if (attempt.verdict == VerdictKind::Incorrect && attempt.gate)
       ++result.refused[toString(attempt.gate).str()];
     tell(attempt);
-    record(attempt, entry.made.code);
+    if (attempt.failure != FailureClass::Idle) // it says nothing about the pass
+      record(attempt, entry.made.code);
     if (!attempt.node.empty())
       noteBest(attempt.node);
     if (entry.proposal)

@@ -32,6 +32,7 @@ enum class FailureClass {
   Timeout,
   Constraints,      ///< a rule of the judge, or one on edits
   SoftVerification, ///< every gate passed, and the verifier role refused it
+  Idle,             ///< no launch of the workload takes what was made
   // Why a model gave no proposal.
   Library,     ///< its code calls a library of kernels
   Refused,     ///< the provider or the model refused

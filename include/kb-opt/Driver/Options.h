@@ -96,6 +96,7 @@ struct Options {
   bool timePasses = false;
   std::string timeTrace; ///< file for what ran when; empty: none
   int64_t bisectLimit = -1;
+  bool verbose = false; ///< each candidate has a line of its own
   bool quiet = false;
   bool sandbox = true;
   bool help = false, version = false;

@@ -83,8 +83,8 @@ struct LaunchShape {
 ModelledLaunch modelLaunch(const kbrt::KernelCounters &counters, const LaunchShape &shape,
                            const KernelResources *resources, const ChipInfo &chip);
 
-/// The share of a modelled time by which another one must be less before the chip can be expected to
-/// agree: docs/CostModel.md, "What the model can tell".
+/// The share of a modelled time by which another one must be less before the chip can be expected
+/// to agree: docs/CostModel.md, "What the model can tell".
 inline constexpr double modelResolution = 0.05;
 
 /// Options of a count-mode run for this chip: traffic depends on its caches.

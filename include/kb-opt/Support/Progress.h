@@ -20,8 +20,8 @@ namespace kbopt {
 /// programs, compilers and models.
 class Progress {
 public:
-  Progress(llvm::raw_ostream &os, bool isTerminal, bool quiet = false)
-      : os(os), isTerminal(isTerminal), quiet(quiet) {}
+  Progress(llvm::raw_ostream &os, bool isTerminal, bool quiet = false, bool verbose = false)
+      : os(os), isTerminal(isTerminal), quiet(quiet), verbose(verbose) {}
   ~Progress();
   /// What stands first in the status line from now on, whatever else is shown, redrawn
   /// every second until `clear`. \p text is called from any thread; nothing elsewhere.
@@ -30,6 +30,8 @@ public:
   void status(llvm::StringRef text);
   /// A line that stays, above the status line.
   void line(llvm::StringRef text);
+  /// A line that stays if \p verbose was asked for, else `status`.
+  void detail(llvm::StringRef text) { verbose ? line(text) : status(text); }
   /// Erases the status line and forgets its head.
   void clear();
   /// Whether there is a status line.
@@ -41,7 +43,7 @@ private:
   void tick();
 
   llvm::raw_ostream &os;
-  bool isTerminal, quiet;
+  bool isTerminal, quiet, verbose;
   std::function<std::string()> headText;
   std::string rest, shown;
   std::mutex mutex;

@@ -1,0 +1,38 @@
+//===- Attainable.cpp - What no rewrite of a program goes below -----------===//
+#include "SearchReport.h"
+#include "kb-opt/Plan/RecordedPlan.h"
+
+using namespace kbopt;
+
+/// The bytes that the device must read or write whatever the kernels are: each upload and each
+/// result once.
+static uint64_t compulsoryBytes(const kbrt::Plan &plan) {
+  std::set<uint64_t> uploads;
+  std::set<std::tuple<uint32_t, uint64_t, uint64_t>> results;
+  uint64_t bytes = 0;
+  for (const kbrt::Step &step : plan.steps)
+    if (const auto *upload = std::get_if<kbrt::UploadStep>(&step)) {
+      if (uploads.insert(upload->data).second)
+        bytes += upload->to.bytes();
+    } else if (const auto *read = std::get_if<kbrt::ReadStep>(&step)) {
+      const kbrt::Region &from = read->from;
+      if (results.insert({from.at.buffer, from.at.offset, from.bytes()}).second)
+        bytes += from.bytes();
+    }
+  return bytes;
+}
+
+double SearchReport::attainableUs(const NodeJudgement &original) const {
+  if (original.floorUs <= 0 || chip.dramBytesPerSecond <= 0)
+    return original.floorUs;
+  auto folder = session.cases->original(session.cases->recorded());
+  auto plan = folder ? readPlanFrom(*folder) : llvm::Expected<kbrt::Plan>(folder.takeError());
+  if (!plan) {
+    llvm::consumeError(plan.takeError());
+    return original.floorUs;
+  }
+  constexpr double microseconds = 1e6;
+  const double us = chip.launchOverheadUs + static_cast<double>(compulsoryBytes(*plan)) /
+                                                chip.dramBytesPerSecond * microseconds;
+  return std::min(original.floorUs, us);
+}

@@ -1,0 +1,25 @@
+//===- AttemptText.h - Attempts in words ------------------------*- C++ -*-===//
+//
+// Owns how one attempt of a search, and what was refused in all of it, is said to people.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_LIB_DRIVER_ATTEMPTTEXT_H
+#define KBOPT_LIB_DRIVER_ATTEMPTTEXT_H
+
+#include "kb-opt/Policy/Attempt.h"
+
+namespace kbopt {
+
+/// What became of \p attempt. \p source: "modelled" or "measured".
+std::string outcomeText(const Attempt &attempt, llvm::StringRef source);
+
+/// "[1] unroll-loop{factor=4 kernel=k}  correct, modelled 4.75 us, 1.57 x of the step before".
+std::string attemptText(const Attempt &attempt, llvm::StringRef source);
+
+/// A line for each reason for which gates refused \p attempts, with the first step that it was said
+/// of, and a last one for those beyond five.
+std::vector<std::string> refusalLines(llvm::ArrayRef<Attempt> attempts);
+
+} // namespace kbopt
+
+#endif // KBOPT_LIB_DRIVER_ATTEMPTTEXT_H
