@@ -309,7 +309,7 @@ Expected<Reference> Judge::Impl::withCounts(const TestCase &test, Reference refe
 }
 
 Expected<Reference> Judge::Impl::withRoundings(const TestCase &test, Reference reference) {
-  // Two mixtures beside the three directions: why, and why two, is in docs/Verification.md.
+  // Two mixtures beside the three directions: why, and why two, is in docs/VerificationNumerics.md.
   if (Error error = addRoundings(test, reference,
                                  {Rounding::Up, Rounding::Down, Rounding::Zero,
                                   Rerounding::mixed(1), Rerounding::mixed(2)}))

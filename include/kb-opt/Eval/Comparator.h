@@ -2,7 +2,7 @@
 //
 // Owns gate G6: the comparison of every element of an output with the oracle's
 // under the promise of the pass, and nothing about where the bytes come from.
-// The rule and its fallbacks are explained in docs/Verification.md.
+// The rule and its fallbacks are explained in docs/VerificationNumerics.md.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_EVAL_COMPARATOR_H
@@ -72,8 +72,8 @@ struct Tolerance {
 /// (then |b−r| is 0). `moved` holds for each element how far rounding alone moves it,
 /// as a value of the output's type: from further runs of the *original* on the same
 /// inputs under other rounding directions. It stands in for |b−r|
-/// (docs/Verification.md); an element of an exact type that moves has all of its bits set there.
-/// All arrays have the same size in bytes; `moved` may be empty.
+/// (docs/VerificationNumerics.md); an element of an exact type that moves has all of its bits set
+/// there. All arrays have the same size in bytes; `moved` may be empty.
 struct OutputView {
   std::string name;
   kbrt::ElementType type = kbrt::ElementType::Unknown;

@@ -1,7 +1,7 @@
 //===- DirectedRounding.h - Device code that rounds another way -*- C++ -*-===//
 //
 // Owns how the original is written again so that its arithmetic rounds in other
-// directions: W. Kahan's test, and mixtures of directions (docs/Verification.md).
+// directions: W. Kahan's test, and mixtures of directions (docs/VerificationNumerics.md).
 // Nothing here runs anything.
 //
 //===----------------------------------------------------------------------===//

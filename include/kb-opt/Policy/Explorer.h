@@ -223,7 +223,7 @@ private:
   /// Where \p pipeline leads from the root, if the search has judged that.
   std::optional<NodeId> judgedAlready(llvm::ArrayRef<Step> pipeline) const;
 
-  /// Less is noise: centres must differ by 0.5 % (docs/Verification.md).
+  /// Less is noise: centres must differ by 0.5 % (docs/Measurement.md).
   static constexpr double leastImprovement = 0.005;
   /// A leader better by less than this ratio does not put its proof off.
   static constexpr double clearlyBetter = 1.05;

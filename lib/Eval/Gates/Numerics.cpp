@@ -88,8 +88,8 @@ OutputView viewOf(const Reference &reference, unsigned index) {
 }
 
 /// A few elements whose moves happened to cancel in every run under other roundings, as
-/// docs/Verification.md reckons with; a mistake shows in more of them, or farther off. Of one in a
-/// million that is hardly off, nothing more is asked.
+/// docs/VerificationNumerics.md reckons with; a mistake shows in more of them, or farther off. Of
+/// one in a million that is hardly off, nothing more is asked.
 static Miss missOf(const Comparison &comparison) {
   constexpr uint64_t elementsPerMiss = 1000, elementsPerRareMiss = 1000000;
   constexpr double farthest = 8, hardly = 2;
