@@ -1,4 +1,4 @@
-//===- KernelMentions.cpp - Who else may launch a kernel -------------------===//
+//===- KernelMentions.cpp - Other launches of a kernel ---------------------===//
 //
 // Owns the search for uses of a kernel that are not launches in sight.
 //

@@ -123,8 +123,8 @@ llvm::Expected<std::vector<InputFacts>> kbopt::inputFacts(const std::string &rec
   return all;
 }
 
-/// The data of the recording \p from as those of \p folder, too: one file under two names, which
-/// nobody writes to. False where the file system has no such links.
+/// The data of the recording \p from as those of \p folder, too: one file under two names, which is
+/// not written to. False where the file system has no such links.
 static bool sharesData(llvm::StringRef from, llvm::StringRef folder) {
   return !llvm::sys::fs::create_hard_link(joinPath(from, kbrt::dataFileName),
                                           joinPath(folder, kbrt::dataFileName));

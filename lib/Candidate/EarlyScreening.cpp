@@ -30,7 +30,7 @@ static std::string computingStepsIn(const std::string &folder) {
   auto plan = readPlanFrom(folder);
   if (plan)
     return computingSteps(std::move(*plan));
-  llvm::consumeError(plan.takeError()); // who needs the plan says it
+  llvm::consumeError(plan.takeError()); // reported when the plan is requested
   return "";
 }
 

@@ -12,7 +12,7 @@
 
 namespace kbopt {
 
-/// Its end waits for its threads. What goes wrong in them is told to who asks next.
+/// Its end waits for its threads. An error in them is reported to the next caller.
 class EarlyWork {
 public:
   EarlyWork(const CandidateSetup &setup, NodeTable &nodes, NodeScreening &screening)

@@ -28,7 +28,7 @@ llvm::Expected<Verdict> NodeJudgements::judgeOriginal(const ProgramArtefacts &pr
   if (setup.gpu)
     counting = std::async(std::launch::async, [&] {
       if (auto counted = judge.count(program, countOptions(setup.chip)); !counted)
-        llvm::consumeError(counted.takeError()); // who asks for it next is told
+        llvm::consumeError(counted.takeError()); // reported at the next request
     });
   auto baseline = judge.baseline();
   if (!baseline)

@@ -157,7 +157,7 @@ std::string NodeLaunches::idleAddition(const NodeId &before, const DeviceCode &c
 }
 
 std::string kbopt::idleReason(llvm::StringRef idle) {
-  return ("no launch of the workload takes '" + idle +
-          "', as its conditions hold at none of them: it is worth nothing there")
+  return ("the workload never launches '" + idle +
+          "': its conditions hold at none of the recorded launches")
       .str();
 }

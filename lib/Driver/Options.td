@@ -11,7 +11,7 @@ def passes : Value<"passes", "<pipeline>", "Run this pipeline, or 'auto' to sear
 def emit : Value<"emit", "<kind>", "diff (default without -o), source, kb-ir, kb-nest, plan, job, workload, profile, profile-json, anchors, findings, findings-yaml, findings-json, sarif">;
 def o : JoinedOrSeparate<["-"], "o">, MetaVarName<"<file>">, HelpText<"Write the rewritten program (or what --emit says) there">;
 def profile : Flag_<"profile", "Print where the program's time goes: --emit=profile">, Alias<emit>, AliasArgs<["profile"]>;
-def analyze : Flag_<"analyze", "Print what the compiler knows against the program, and rewrite nothing: --emit=findings">, Alias<emit>, AliasArgs<["findings"]>;
+def analyze : Flag_<"analyze", "Print the compiler's findings, and rewrite nothing: --emit=findings">, Alias<emit>, AliasArgs<["findings"]>;
 def judge : Value<"judge", "<file>", "Judge this file as a rewrite of the input: every gate, status 0 if it is correct (repeatable)">;
 def promise : Value<"promise", "<promise>", "What the files of --judge promise: bitwise (default), reassociates, lower-precision">;
 // Passes made the files of --judge: code that they guard may be executed in no case.

@@ -130,7 +130,7 @@ void SearchReport::attempted(const Attempt &attempt) {
                                                               : "winner";
   std::string text = llvm::formatv("[{0}] {1}  {2}{3}", where, attempt.text(),
                                    outcomeText(attempt, source()), note);
-  // What was seen before is news to nobody.
+  // What was seen before is no news.
   if (attempt.shortcut == "known")
     context.progress.status(text);
   else

@@ -260,7 +260,7 @@ bool Judge::Impl::mayKeep(const JudgedProgram &program, uint64_t bytes) const {
   return bytes <= smallRun || keptBytes + expected <= mostKept();
 }
 
-/// Of the outputs of \p run the bytes that nobody else holds.
+/// Of the outputs of \p run the bytes that are not shared.
 static uint64_t ownBytes(const RunResult &run) {
   struct Held {
     long here = 0, everywhere = 0;

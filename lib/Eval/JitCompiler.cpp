@@ -57,7 +57,7 @@ bool JitCompiler::decide() {
     consumeError(exact.takeError());
     return refuse("nvcc does not compile the original");
   }
-  // NVRTC keeps static members that nobody refers to as variables, nvcc does not.
+  // NVRTC keeps unreferenced static members as variables, nvcc does not.
   withVariables = mayHaveVariables(exact->cubinPath);
   usesShared = StringRef(exact->ptx).contains(".shared");
   usesMore = declaresMore(exact->ptx);

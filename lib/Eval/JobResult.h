@@ -12,7 +12,7 @@
 
 namespace kbopt {
 
-/// The status of a run that blames the program or nobody; nothing for "environment",
+/// The status of a run that is the program's fault or no fault; nothing for "environment",
 /// "usage", "internal" and what is unknown.
 std::optional<RunStatus> parseRunStatus(llvm::StringRef status);
 

@@ -129,8 +129,8 @@ void addLatency(LaunchModel &model) {
   if (c.warps <= 0)
     return;
   const kbrt::TrafficCounters &t = c.traffic;
-  // The blocks of the first wave run in step: whoever reads a sector first, all that need it wait
-  // for DRAM. Later waves find in L2 what others have read.
+  // The blocks of the first wave run in step: all that need a sector wait after the first read of
+  // it for DRAM. Later waves find in L2 what others have read.
   if (t.l2ReadBytes > 0) {
     double later = std::min(1.0, t.dramReadBytes / t.l2ReadBytes),
            waves = std::max(1.0, model.waves);

@@ -196,7 +196,7 @@ void Metrics::stalls() {
     cycles["not_selected"] += queue;
     break;
   case Limiter::BlockStarts:
-    break; // nobody waits yet
+    break; // no thread waits yet
   default:
     cycles["math_pipe_throttle"] += queue;
     break;

@@ -181,7 +181,7 @@ FoldedKnowledge kbopt::foldEvidence(const EvidenceSet &evidence) {
       values.predicted.emplace_back(*record.predictedGain, weight);
       values.gap.emplace_back(*record.achievedGain - *record.predictedGain, weight);
     }
-    // Nobody is shown as an example what was not proven.
+    // What was not proven is not shown as an example.
     if (!record.reply.empty() && !isScreened) {
       auto [best, added] = result.examples.try_emplace(key);
       if (added || *record.achievedGain > best->second.gain)

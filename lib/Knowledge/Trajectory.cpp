@@ -61,7 +61,7 @@ std::string pairLine(const Digest &id, const Evidence &e) {
 }
 
 /// The gain where it is correct, 0 where the program stayed as it was because the
-/// attempt failed or changed nothing, null where nobody knows.
+/// attempt failed or changed nothing, null where it is unknown.
 json::Value rewardOf(const Evidence &e, std::optional<double> gain) {
   if (e.verdict == VerdictKind::Correct || e.verdict == VerdictKind::Screened)
     return gain ? json::Value(*gain + 0.0) : json::Value(nullptr);

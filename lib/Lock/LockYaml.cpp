@@ -126,9 +126,9 @@ static bool nestsTooDeeply(llvm::StringRef text) {
 
 llvm::Expected<LockFile> kbopt::parseLock(llvm::StringRef text, llvm::StringRef path) {
   auto fail = [&](const llvm::Twine &what) {
-    return llvm::make_error<UsageError>(what.str(),
-                                        "mend the file by hand, or restore it from version control",
-                                        ExitStatus::Diagnostics);
+    return llvm::make_error<UsageError>(
+        what.str(), "repair the file by hand, or restore it from version control",
+        ExitStatus::Diagnostics);
   };
   if (nestsTooDeeply(text))
     return fail("'" + path + "' is no lock file: it nests too deeply");

@@ -72,7 +72,7 @@ public:
       return mlir::success();
     result.applied.push_back(step);
     if (remaining == 0 && !keepNests)
-      return mlir::success(); // nobody looks at the IR any more
+      return mlir::success(); // the IR is not used any more
     return refresh(carrier);
   }
 

@@ -298,7 +298,7 @@ llvm::Expected<std::vector<Attempt>> Explorer::carryOut(std::vector<Pending> &pe
     Attempt attempt = resolve(entry);
     attempts.push_back(attempt);
     if (attempt.failure == FailureClass::Budget)
-      continue; // nobody was asked
+      continue; // no model was asked
     if (entry.fate != Pending::Fate::NoMove && attempt.before.empty())
       triedAt[key] = result.attempts.size();
     if (attempt.verdict == VerdictKind::Incorrect && attempt.gate)

@@ -127,7 +127,7 @@ std::string refusalOfState(const Finding &finding, const ReplayBuffer &buffer,
 
 std::string refusalOfProposal(const Finding &finding, const ReplayBuffer &buffer) {
   if (!llvm::is_contained(buffer.states, finding.state))
-    return "nobody knows a state '" + finding.state + "'";
+    return "unknown state '" + finding.state + "'";
   if (!llvm::is_contained(buffer.passes, finding.pass))
     return "no pass '" + finding.pass + "' applies in this run";
   for (const ReplaySample &sample : buffer.samples)

@@ -1,4 +1,4 @@
-//===- Dependences.cpp - Who touches which element ----------------------------===//
+//===- Dependences.cpp - Threads that touch one element -----------------------===//
 //
 // Owns the proof that points are independent of each other, and the order that loops need.
 //

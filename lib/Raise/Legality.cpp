@@ -42,7 +42,7 @@ public:
 
 private:
   void collect(Operation *op);
-  /// Whether what is stored to could also be reached in a way that nobody tests.
+  /// Whether what is stored to could also be reached in a way that is not tested.
   std::string hiddenOverlap();
   bool isConstantMemory(kb::BaseAttr base);
 

@@ -1,4 +1,4 @@
-//===- NestScalars.cpp - Scalars of a nest and who uses them -----------------===//
+//===- NestScalars.cpp - Scalars of a nest and their uses --------------------===//
 //
 // Owns the rules for variables that kb.reduce and a reassigning kb.let change.
 //

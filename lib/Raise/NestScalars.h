@@ -1,4 +1,4 @@
-//===- NestScalars.h - Scalars of a nest and who uses them ------*- C++ -*-===//
+//===- NestScalars.h - Scalars of a nest and their uses ---------*- C++ -*-===//
 //
 // Owns the question whether an iteration leaves something to another in a scalar.
 // Private to the library.

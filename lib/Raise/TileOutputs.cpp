@@ -267,7 +267,8 @@ void dropKnown(std::vector<Statement> &body, llvm::ArrayRef<Constraint> known) {
 
 void rollOutputs(ThreadProgram &program) {
   if (!OutputRoller(program).run())
-    program.refuse("the outputs of a thread that uses shared memory are no rows and columns");
+    program.refuse(
+        "cannot match the outputs of a thread that uses shared memory to rows and columns");
 }
 
 } // namespace kbopt::raise

@@ -52,7 +52,7 @@ void arrangeBlock(ThreadProgram &program, TileBlock &block, analysis::LaunchRang
 void restoreBlock(ThreadProgram &program, std::vector<Dimension> &dimensions,
                   const TileBlock &block);
 
-/// Removes scalars that nobody reads, conditions and loops without a body, and puts scalars that
+/// Removes unread scalars, conditions and loops without a body, and puts scalars that
 /// are read once in their place.
 void cleanScalars(ThreadProgram &program);
 

@@ -46,7 +46,7 @@ void FakeWaitingClock::sleepSeconds(double seconds) {
     now += seconds;
     slept.push_back(seconds);
   }
-  std::this_thread::yield(); // somebody else may be whom one waits for
+  std::this_thread::yield(); // another thread may be the one that is waited for
 }
 
 std::vector<double> FakeWaitingClock::waits() const {

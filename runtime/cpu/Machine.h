@@ -25,7 +25,7 @@ enum class FiberState : uint8_t {
   Running,
   AtBarrier,    ///< waits in kbrt_barrier
   AtWarpOp,     ///< waits for lanes of its mask
-  AtActiveMask, ///< waits until its warp has nobody else to run
+  AtActiveMask, ///< waits until its warp has no other lane to run
   Done,
 };
 
@@ -83,7 +83,7 @@ struct Barrier {
   uint32_t predicates = 0;
   uint32_t site = 0; ///< of the first arrival
   bool isActive = false;
-  bool hasReductions = false; ///< somebody waits for a result
+  bool hasReductions = false; ///< a thread waits for a result
 };
 
 class Machine {

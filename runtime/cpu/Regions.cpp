@@ -259,7 +259,7 @@ bool Runner::runToBarriers() {
   return isAlive;
 }
 
-/// Everybody who has not ended waits at a barrier: the results of those with one.
+/// All threads that have not ended wait at a barrier: the results of those with one.
 void Runner::reduce() {
   auto reductionOf = [&](uint32_t thread) -> const StopInfo * {
     bool waits = !isDone(thread) && stopOf(thread).kind == StopKind::BarrierReduction;

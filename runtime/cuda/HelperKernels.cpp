@@ -24,7 +24,7 @@ HelperKernels *HelperKernels::of(Device &device, Problem &problem) {
 }
 
 void kbrt::cuda::warmUp(Device &device) {
-  Problem later; // said by who needs them
+  Problem later; // reported when they are needed
   HelperKernels::of(device, later);
 }
 

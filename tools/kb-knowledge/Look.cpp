@@ -95,8 +95,8 @@ llvm::Expected<State> findState(const KnowledgeBase &knowledge, llvm::StringRef 
       llvm::none_of(knowledge.folded().words.states, [&, wanted = refinement](const auto &state) {
         return state.parent == name && state.name == wanted;
       }))
-    return llvm::make_error<UsageError>("nobody discovered a state '" + refinement.str() +
-                                            "' in '" + name + "'",
+    return llvm::make_error<UsageError>("no discovered state '" + refinement.str() + "' in '" +
+                                            name + "'",
                                         "kb-knowledge show lists those that are known");
   return stateNamed(refinement.empty() ? name : name + "/" + refinement.str());
 }

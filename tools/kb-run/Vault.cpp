@@ -1,4 +1,4 @@
-//===- Vault.cpp - who holds the device's memory --------------------------===//
+//===- Vault.cpp - holds the device's memory ------------------------------===//
 #include "Vault.h"
 #include "VaultAnswer.h"
 #include "VaultRuns.h"

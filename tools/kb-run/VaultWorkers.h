@@ -30,7 +30,8 @@ public:
   /// has run no candidate.
   WorkerProcess *take(bool isFresh, Json &result);
   /// The spare takes the place of the active one. \p status says how that ended: where its last
-  /// kernel may still run, its end is waited for, so that nobody writes to memory of the next one.
+  /// kernel may still run, its end is waited for, so that it does not write to memory of the next
+  /// one.
   void drop(const std::string &status);
   /// Loads \p image, whose recordings are \p program, as side \p side of \p worker.
   WorkerProcess::Answer load(WorkerProcess &worker, size_t side, const std::string &image,

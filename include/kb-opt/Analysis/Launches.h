@@ -12,7 +12,7 @@
 namespace kbopt {
 
 /// The ranges of block and grid extents and of integer arguments over all launches of \p kernel;
-/// the limits of the hardware if there may be launches that nobody sees.
+/// the limits of the hardware if there may be unseen launches.
 analysis::LaunchRanges launchRangesOf(const ImportedProgram &program, kb::KernelOp kernel);
 
 } // namespace kbopt

@@ -36,8 +36,8 @@ public:
   /// observables then: full size is too much for the CPU device, and the judge runs
   /// the original by itself.
   void recordOnGpu(DeviceCompiler &compiler, unsigned index, std::string gpu);
-  /// Who says how many registers kernels need, to hosts that ask, where none runs on a GPU; before
-  /// anything has run.
+  /// The compiler that tells hosts how many registers kernels need, where none runs on a GPU;
+  /// before anything has run.
   void setCompiler(DeviceCompiler &speaker) { compiler = &speaker; }
   /// RecordRequest::kernelTypes; before anything has run.
   void setKernelTypes(KernelTypes types) { kernelTypes = std::move(types); }

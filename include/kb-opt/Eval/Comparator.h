@@ -44,7 +44,7 @@ struct Tolerance {
   /// element (a reduction's length). 0 = unknown: the measured spread stands in.
   uint64_t reductionLength = 0;
   /// u of the type in which these sums are made, where it is finer than the output's: only the
-  /// result is rounded to that. 0: they are made in the output's type, or nobody knows.
+  /// result is rounded to that. 0: they are made in the output's type, or it is unknown.
   double sumRoundoff = 0;
   /// A tolerance that the workload declares; widens the bound to
   /// max(bound, absolute + relative·|r|). Never narrows it.

@@ -30,7 +30,7 @@ struct CudaDeviceOptions {
 ///
 /// A job that finds the device gone is repeated on a fresh process. If it is gone
 /// again while the device answers others, the job has `RunStatus::Lost`; if the
-/// device answers nobody, the error is the environment's and ends the run.
+/// device does not answer at all, the error is the environment's and ends the run.
 class CudaDevice : public GpuDevice {
 public:
   CudaDevice(DeviceCompiler &compiler, std::unique_ptr<JobChannel> channel,

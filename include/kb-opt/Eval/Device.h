@@ -35,7 +35,7 @@ struct DeviceImage {
   /// Constructs that this device cannot execute; a run of a kernel that has one
   /// ends as Unsupported.
   std::vector<std::string> unsupported;
-  /// Whose it is: images of one owner may share a process that runs their jobs. Empty: nobody's.
+  /// The owner: images of one owner may share a process that runs their jobs. Empty: no owner.
   Digest owner = {};
 };
 

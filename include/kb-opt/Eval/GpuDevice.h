@@ -136,7 +136,7 @@ struct SanitizerReport {
 class GpuDevice : public Device {
 public:
   virtual llvm::Expected<GpuFacts> facts() = 0;
-  /// The same machine code and plans are measured once per request: whoever asks
+  /// The same machine code and plans are measured once per request: a caller that asks
   /// again (a gate, the search) gets the same report. Another seed is another request.
   virtual llvm::Expected<TimingReport> measure(const GpuSubject &candidate,
                                                const GpuSubject &baseline,

@@ -49,7 +49,7 @@ class JobChannel {
 public:
   virtual ~JobChannel();
   /// A result, also for a job that took its server down: status "crash" or
-  /// "timeout", and words. Errors: nobody can be asked (`ToolError`), files cannot
+  /// "timeout", and words. Errors: no server can be asked (`ToolError`), files cannot
   /// be read or written (`StoreError`), the user interrupts.
   virtual llvm::Expected<JobAnswer> run(const JobRequest &request) = 0;
   /// Whether jobs may have `contents`: the one who answers writes files where this machine reads
@@ -100,7 +100,7 @@ struct SpoolChannelOptions {
   NoticeFunction notice;
 };
 
-/// Jobs are named by their content: who asks again after being killed finds the
+/// Jobs are named by their content: a process that asks again after being killed finds the
 /// answer there.
 llvm::Expected<std::unique_ptr<JobChannel>> createSpoolChannel(SpoolChannelOptions options);
 

@@ -16,7 +16,7 @@
 
 namespace kbopt {
 
-/// Thread-safe. Bytes are kept as long as somebody holds them.
+/// Thread-safe. Bytes are kept as long as they are in use.
 class KnownContents {
 public:
   KnownContents();

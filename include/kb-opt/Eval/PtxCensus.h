@@ -35,7 +35,7 @@ struct PtxFunction {
 
 struct PtxCensus {
   std::map<std::string, PtxFunction> functions; ///< by mangled name
-  /// Module variables in .global space without string literals, what nobody uses, and tables of at
+  /// Module variables in .global space without string literals, unused ones, and tables of at
   /// most 4 KiB that no instruction writes.
   std::set<std::string> globals;
   /// Those of them that are one number, with its bytes.

@@ -24,7 +24,7 @@ struct Prediction {
   /// for later steps. 0 where an earlier pass excludes this one.
   double value = 0;
   std::string why; ///< "seed 12.0 %; 4 tries, mean 20.1 %; opened by …"
-  /// Nobody tried the pass in this state: only a proposal speaks for it.
+  /// The pass was not tried in this state; only a proposal names it.
   bool unproven = false;
 };
 

@@ -42,7 +42,7 @@ struct ProposedPass {
   std::string state, pass, text, role;
   double predictedGain = 0; ///< mean of the proposals, each at most ln 2
   uint64_t proposals = 0;
-  bool unproven = true; ///< nobody tried the pass in the state
+  bool unproven = true; ///< the pass was not tried in the state
 };
 
 using StatePass = std::pair<std::string, std::string>;

@@ -18,7 +18,7 @@
 
 namespace kbopt {
 
-/// Who asks. Each role has its own settings, budget and context window
+/// The role that asks. Each role has its own settings, budget and context window
 /// (docs/Model.md says what each is shown and what it answers).
 enum class ModelRole {
   Planner,    ///< picks the pass and the anchors

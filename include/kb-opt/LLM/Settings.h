@@ -14,10 +14,10 @@ namespace kbopt {
 
 enum class ProviderKind {
   Off,
-  OpenAi,    ///< chat completions, of OpenAI or whoever speaks like it
+  OpenAi,    ///< chat completions, of OpenAI or a compatible service
   Anthropic, ///< messages
   Command,   ///< a program: prompt on stdin, reply on stdout
-  Mailbox,   ///< a folder: somebody writes the replies
+  Mailbox,   ///< a folder into which replies are written
   Replay,    ///< a transcript
 };
 

@@ -41,7 +41,7 @@ struct DriverRun {
   BufferLayout layout = BufferLayout::Separate;
   /// Streams that the entry takes are one that does not wait for others.
   bool ownStream = false;
-  /// Buffers are not filled, nothing is read back, and errors are nobody's concern: for runs of
+  /// Buffers are not filled, nothing is read back, and errors are ignored: for runs of
   /// which the calls alone count.
   bool isDry = false;
 };

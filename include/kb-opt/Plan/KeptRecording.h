@@ -18,7 +18,7 @@ namespace kbopt {
 /// \p machine names the device and its driver. Good recordings are kept for later runs, if it is
 /// known what the program looked at. \p kept may be null: nothing is kept then.
 ///
-/// The folder's files are shared with the cache: nobody may write to them.
+/// The folder's files are shared with the cache: they must not be written to.
 llvm::Expected<Recording> recordOrReuse(ProcessRunner &runner, const RecordRequest &request,
                                         CompileCache *kept, FileDigests &digests,
                                         llvm::StringRef machine);

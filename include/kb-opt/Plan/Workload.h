@@ -18,7 +18,7 @@ namespace kbopt {
 
 using kbrt::ElementType;
 
-/// A function as the workload library sees it; made from an AST by whoever has
+/// A function as the workload library sees it; made from an AST by code that has
 /// one.
 struct SignatureParameter {
   std::string name; ///< may be empty

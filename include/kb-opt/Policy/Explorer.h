@@ -134,14 +134,14 @@ private:
   void take(Reflection reflection);
   void believe();
   std::vector<Finding> namedFindings() const;
-  /// \p judgement with states that somebody discovered in place of those of the rules.
+  /// \p judgement with discovered states in place of those of the rules.
   NodeJudgement refined(NodeJudgement judgement) const;
   /// What of \p judgement this search may know.
   NodeJudgement seen(NodeJudgement judgement) const;
   llvm::Error applyMoves(Pending &entry);
   llvm::Error applyAll(std::vector<Pending> &pending);
-  /// Screens what was just applied, where nothing speaks against it: nobody waits for the others of
-  /// the batch.
+  /// Screens what was just applied, unless there is a reason not to, without waiting for the others
+  /// of the batch.
   llvm::Error screenAtOnce(Pending &entry);
   /// Holds the fastest of \p open against more cases where it is to be built on; what they refuse
   /// leaves the place to the next one.
@@ -250,7 +250,7 @@ private:
   std::map<std::pair<std::string, std::string>, std::vector<ParameterRange>> rangesOf;
   std::map<std::tuple<NodeId, std::string, std::string, unsigned>, unsigned> asked;
   std::set<std::string> suggestedStates;  ///< that `suggest` was asked about
-  std::map<Digest, ModelRole> replyRoles; ///< who gave a reply first
+  std::map<Digest, ModelRole> replyRoles; ///< the role that gave a reply first
   unsigned batches = 0;                   ///< learnt from
   size_t reflectedUpTo = 0;               ///< records that earlier batches had
   unsigned silences = 0;                  ///< "unavailable" in a row

@@ -18,7 +18,7 @@
 namespace kbopt {
 
 /// One kernel of the main file, or of the user's header that the program launches: its facts, its
-/// instances in the IR, and who launches it.
+/// instances in the IR, and its launches.
 struct KernelView {
   KernelFact fact;
   /// One per instantiation; empty where the IR has none.
@@ -41,7 +41,7 @@ struct RaisedKernel {
   std::string reason;    ///< in the user's words
 };
 
-/// By USR of the kernel: what steps before have decided about who computes what.
+/// By USR of the kernel: what steps before have decided about which thread computes what.
 using KernelSchedules = std::map<std::string, Schedule>;
 
 /// Valid as long as the programs that it refers to.

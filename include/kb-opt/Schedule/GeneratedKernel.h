@@ -25,7 +25,7 @@ struct LaunchCondition {
 };
 
 /// C++ text. Expressions are over the names of the kernel's parameters, and over
-/// `gridDim.x` … `blockDim.z` for the values of the launch that is replaced; whoever writes
+/// `gridDim.x` … `blockDim.z` for the values of the launch that is replaced; the code that writes
 /// the launch substitutes the launch's own expressions.
 struct GeneratedKernel {
   std::string name;

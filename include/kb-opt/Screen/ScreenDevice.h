@@ -2,7 +2,7 @@
 //
 // Owns the interface between screening and what executes: one original whose inputs and
 // results stay where they are, and candidates that are run beside it, compared and timed. What is
-// compared is reported as figures; what they mean is decided by who asks (Screen.h).
+// compared is reported as figures; what they mean is decided by the caller (Screen.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_SCREEN_SCREENDEVICE_H

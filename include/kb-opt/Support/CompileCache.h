@@ -29,7 +29,7 @@ struct CompileOutcome {
   std::string messages;
   /// The files that it wrote, by a name of its user's; each is kept whole in memory.
   std::map<std::string, std::string> outputs;
-  /// Names of the large files that it left in the folder of `getOrCompile`. Nobody writes to them
+  /// Names of the large files that it left in the folder of `getOrCompile`. They are not written to
   /// any more: they are shared with the cache, and with other runs.
   std::vector<std::string> files = {};
 };

@@ -2,7 +2,7 @@
 //
 // Owns the one parser of expressions that users and knowledge files write:
 // numbers, names, calls, prefix and left-associative infix operators. A language
-// is its operators; what its names, numbers and functions mean is decided by who
+// is its operators; what its names, numbers and functions mean is decided by the code that
 // evaluates the tree (Plan/Expression.h, Knowledge/MetricExpression.h).
 //
 //===----------------------------------------------------------------------===//

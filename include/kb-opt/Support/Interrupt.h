@@ -23,7 +23,7 @@ void endWorkAt(double monotonicSeconds);
 bool isTimeUp();
 
 /// The error of work that was given up for an interrupt: a `ToolError` with the
-/// exit status `Budget`, which blames nobody.
+/// exit status `Budget`, which stands for no fault.
 llvm::Error interruption();
 /// \p error without interruptions.
 llvm::Error dropInterruptions(llvm::Error error);

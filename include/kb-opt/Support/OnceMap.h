@@ -39,7 +39,7 @@ public:
     return entries.count(key) != 0;
   }
 
-  /// While nobody else uses the map.
+  /// Not thread-safe: no other thread may use the map meanwhile.
   void clear() { entries.clear(); }
 
 private:

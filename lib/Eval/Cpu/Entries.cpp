@@ -232,7 +232,7 @@ Function *EntryBuilder::makeRegionLoop(Function &region, const SplitKernel &spli
   Function *entry = create("region", {pointer, pointer, pointer, pointer, i32, i32});
   entry->addFnAttr(regionAttribute);
   Value *memory[] = {entry->getArg(3), entry->getArg(4), entry->getArg(5), entry->getArg(6)};
-  // Slots and uniforms are the regions' own; who writes to arrays may have their address.
+  // Slots and uniforms are the regions' own; code that writes to arrays may have their address.
   for (unsigned i : {3, 5, 6})
     entry->addParamAttr(i, Attribute::NoAlias);
   if (region.getArg(region.arg_size() - 3)->hasNoAliasAttr())

@@ -59,7 +59,7 @@ bool usesAtomics(const ImageContext &context, llvm::Function &root);
 /// Makes every access call the runtime.
 void instrumentChecks(ImageContext &context);
 
-/// Places of the main file that whoever executes \p block comes to; none if the program gives up in
+/// Places of the main file that an execution of \p block comes to; none if the program gives up in
 /// it.
 std::set<kbrt::SourcePosition> executedPlaces(const ImageContext &context,
                                               const llvm::BasicBlock &block);

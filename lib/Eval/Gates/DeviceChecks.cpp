@@ -288,7 +288,8 @@ Expected<GateRecord> runDeterminism(GateContext &context) {
   if ((*original)->variation.empty())
     return GateRecord::fail(GateId::G10, FailureClass::Correctness,
                             (*all)->variation + ", and the original is deterministic");
-  record.details.push_back("the original reads back bytes that nobody wrote: they differ as well");
+  record.details.push_back(
+      "the original reads back bytes that were never written: they differ as well");
   return record;
 }
 

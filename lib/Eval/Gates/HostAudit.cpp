@@ -80,7 +80,7 @@ struct HostWork {
 /// Arguments without pointers of at most so many bytes are sizes and factors, no results.
 static constexpr size_t plainArgumentBytes = 64;
 
-/// Arguments of fewer bytes are told from nothing that somebody uploads.
+/// Arguments of fewer bytes cannot be told from uploads.
 static constexpr size_t leastPassedBytes = 16;
 
 /// Tables of constant memory that a candidate may bring along, together.
@@ -262,7 +262,7 @@ static Expected<std::optional<GateRecord>> auditOrder(GateContext &context, cons
                             "the candidate's host does not wait: " + touched->conflict);
   if (touched->isKnown)
     return std::nullopt;
-  // What the original does not keep in order, nobody has to.
+  // What the original does not keep in order, the candidate need not.
   if (before.certain || !before.otherOrders.empty())
     return std::nullopt;
   if (after.certain)

@@ -52,8 +52,8 @@ std::string describe(const kbrt::ErrorStep &error) {
   return kernel.empty() ? text : text + ", for " + demangle(kernel) + " " + rest.str();
 }
 
-/// Whether all launches of the original can start on \p test. What it does not stand is asked of
-/// nobody.
+/// Whether all launches of the original can start on \p test. A candidate need not start where the
+/// original cannot.
 Expected<bool> originalStands(Judge::Impl &judge, const TestCase &test) {
   std::optional<GateRecord> why;
   bool lacksMemory = false;

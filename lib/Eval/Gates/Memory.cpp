@@ -226,8 +226,9 @@ Expected<GateRecord> runMemory(GateContext &context) {
       if (std::optional<GateRecord> failure = failureOf(*run, GateId::G8, test.name))
         return std::move(*failure);
     if (*depends)
-      record.details.push_back("the original reads back bytes that nobody wrote: results under two "
-                               "fillings of fresh memory are not compared");
+      record.details.push_back(
+          "the original reads back bytes that were never written: results under two "
+          "fillings of fresh memory are not compared");
     else if (judge.baseline->deterministic)
       if (auto difference = firstDifference(outputs, **first, **second))
         return GateRecord::fail(GateId::G8, FailureClass::Correctness,

@@ -231,7 +231,7 @@ static Expected<GateRecord> compareWithOracle(GateContext &context, const TestCa
     return with.takeError();
   for (DecoyKind decoy : with->accepted)
     if (!llvm::is_contained(without->accepted, decoy)) {
-      // Inputs that nobody asked for and on which rounding hides a decoy tell nothing; on the
+      // Made inputs on which rounding hides a decoy tell nothing; on the
       // others the usual bounds hold.
       notes.insert(
           formatv("case {0}: {1} because a decoy is within the forward bound of the "

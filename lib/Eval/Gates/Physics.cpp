@@ -19,7 +19,7 @@ struct PlannedBytes {
 };
 
 /// Inputs: uploaded before anything is launched, and taken by a kernel by pointer to const only.
-/// Outputs: read by the host, and put there by nobody but kernels.
+/// Outputs: read by the host, and put there by kernels alone.
 PlannedBytes plannedBytes(const kbrt::Plan &plan) {
   std::vector<uint64_t> uploaded(plan.buffers.size()), read(plan.buffers.size());
   std::vector<bool> isConst(plan.buffers.size()), isWritten(plan.buffers.size());

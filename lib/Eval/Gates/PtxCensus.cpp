@@ -116,7 +116,7 @@ struct Reader {
     variable = variable.split('[').first.rtrim();
     StringRef name = variable.substr(variable.find_last_of(" \t") + 1);
     // What `constexpr int tile = 16;` leaves behind, all uses folded, is no state.
-    // Nor is what headers declare and nobody uses, as `std::piecewise_construct`.
+    // Nor is what headers declare and the program does not use, as `std::piecewise_construct`.
     census.declared.insert(withoutModuleHash(name));
     bool unused = !variable.contains(".visible") && mentions(name) == 1;
     if (!name.empty() && !isLiteralName(name) && !unused)

@@ -1,7 +1,7 @@
 //===- Timing.cpp - Gates G12 and G13: what is timed, and can it be true? --===//
 //
 // Owns the measurement behind a verdict and the doubts about it. Whether a candidate is
-// faster is in the report, and for who asks to decide.
+// faster is in the report, and the caller decides.
 //
 //===----------------------------------------------------------------------===//
 #include "../JudgeImpl.h"

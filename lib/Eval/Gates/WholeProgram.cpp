@@ -118,7 +118,7 @@ Expected<std::optional<GateRecord>> compareRun(Judge::Impl &judge,
 } // namespace
 
 /// The first runs of the original beside the candidate's own, where there are threads: the host's
-/// part takes what it takes. What goes wrong is said by who asks for them.
+/// part takes what it takes. An error is reported when they are requested.
 static Expected<const std::optional<CaseSource::WholeRun> &> runBeside(GateContext &context) {
   return context.whole.get(0, [&]() -> Expected<std::optional<CaseSource::WholeRun>> {
     Judge::Impl &judge = context.judge;

@@ -81,7 +81,7 @@ HostValue *HostEvaluator::place(const VarDecl *variable) {
 
 HostValue *HostEvaluator::place(const Expr *expr) {
   if (const VarDecl *variable = ast::variableOf(expr)) {
-    changesState |= variable->isStaticLocal(); // whoever asks writes
+    changesState |= variable->isStaticLocal(); // every evaluation writes
     return place(variable);
   }
   const auto *member = dyn_cast<MemberExpr>(ast::strip(expr));

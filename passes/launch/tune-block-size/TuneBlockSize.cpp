@@ -92,7 +92,7 @@ Constant examineConstant(const PassContext &context, const LaunchFact &launch) {
           return stop("the grid's block size is an argument of its own");
       }
     }
-  // Whoever else reads the constant would see the new one.
+  // Other readers of the constant would see the new one.
   std::vector<const VarDecl *> variables;
   chain(launch.block, variables);
   if (result.gridExpr)

@@ -92,7 +92,7 @@ const char *toString(FindingKind kind);
 enum class Severity : uint8_t { Error, Benign };
 const char *toString(Severity severity);
 
-/// Where in the source, and who.
+/// The place in the source, and the thread.
 struct AccessPlace {
   uint32_t site = 0;
   std::string access; ///< "load", "store", "atomic"

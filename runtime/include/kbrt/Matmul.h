@@ -1,6 +1,6 @@
 //===- Matmul.h - Matrix products of libraries -------------------*- C++ -*-===//
 //
-// Owns the execution of `MatmulStep` on the CPU device. Who calls it has checked
+// Owns the execution of `MatmulStep` on the CPU device. The caller has checked
 // that the operands lie inside their buffers.
 //
 //===----------------------------------------------------------------------===//

@@ -267,7 +267,7 @@ struct Outcome {
   /// What happened, naming the call or kernel; empty after Exit.
   std::string message;
   /// The process's exit status and BLAKE3 of what it printed; filled in by
-  /// whoever ran it, -1 and empty before that.
+  /// the process that ran it, -1 and empty before that.
   int exitStatus = -1;
   std::string stdoutDigest;
   std::vector<HeldObjects> held = {};

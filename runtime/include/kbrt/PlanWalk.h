@@ -15,7 +15,7 @@
 
 namespace kbrt {
 
-/// The bytes that a plan's uploads need, and who watches. Nothing is owned.
+/// The bytes that a plan's uploads need, and what watches. Nothing is owned.
 struct PlanInputs {
   /// data.bin, as read or mapped; empty is allowed if the plan uploads nothing.
   std::string_view data;

@@ -1,4 +1,4 @@
-//===- RecordKeeper.h - Who keeps what is recorded ---------------*- C++ -*-===//
+//===- RecordKeeper.h - Keeps what is recorded -------------------*- C++ -*-===//
 //
 // Owns the way of a recording out of the program: what is appended there can
 // not be changed by the program any more, and of an oracle's results it gives
