@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Optimizes public programs of other authors, and says what came of it.
 
     bench/corpus.py fetch FOLDER                        checks the repositories of bench/corpus.json out (git, network)

@@ -1,4 +1,5 @@
 //===- spread.cpp - what the numerics rule says of right and wrong rewrites -----===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Emulates two kernels of bench/kernels at full size on the judge's inputs, in the
 // operations and with the roundings of their PTX, and counts elements that the bound of

@@ -1,4 +1,5 @@
 //===- sums.cpp - what the forward bound says of right and wrong sums -------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Forms sums of 10 to 10^7 terms in the orders in which programs form them, and counts
 // which of them the bound of the float64 oracle refuses (docs/VerificationNumerics.md, "The

@@ -1,4 +1,5 @@
 //===- PromptBuilder.cpp - What each role is shown --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Assisted/PromptBuilder.h"
 #include "RolePrompts.h"

@@ -1,4 +1,5 @@
 //===- CaseData.cpp -------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "CaseData.h"
 #include "CaseKeys.h"
 #include "kb-opt/Plan/HostValues.h"

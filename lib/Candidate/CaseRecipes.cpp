@@ -1,4 +1,5 @@
 //===- CaseRecipes.cpp ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Candidate/CaseRecipes.h"
 #include "RecipeSizes.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,4 +1,5 @@
 //===- EarlyScreening.cpp - Candidates while the program is recorded ------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what is screened before the recording has ended: a program that has read its results often
 // computes them again on the host, for seconds.

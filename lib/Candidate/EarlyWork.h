@@ -1,4 +1,5 @@
 //===- EarlyWork.h - What is begun before it is asked for -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the threads that do what a search with a GPU is going to need, while it still looks at the
 // original.

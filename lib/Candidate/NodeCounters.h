@@ -1,4 +1,5 @@
 //===- NodeCounters.h - What a GPU's counters say of programs ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns when the counters of a GPU are read, and what stands in their place where they are not.
 //

@@ -1,4 +1,5 @@
 //===- NodeJudgements.cpp -------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "NodeJudgements.h"
 #include "kb-opt/Candidate/MeasuredSpeed.h"
 #include "kb-opt/Eval/CostModel.h"

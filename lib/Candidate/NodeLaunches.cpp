@@ -1,4 +1,5 @@
 //===- NodeLaunches.cpp ---------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "NodeLaunches.h"
 #include "kb-opt/Plan/PlanTransform.h"
 #include "kb-opt/Source/ProgramFacts.h"

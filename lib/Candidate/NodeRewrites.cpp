@@ -1,4 +1,5 @@
 //===- NodeRewrites.cpp ---------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "NodeRewrites.h"
 #include "kb-opt/Candidate/HostText.h"
 #include "kb-opt/Support/Error.h"

@@ -1,4 +1,5 @@
 //===- NodeTable.h - The programs of a search -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the programs that a search has seen: text, tree and bitcode of each, made at most once, and
 // the steps that lead to it.

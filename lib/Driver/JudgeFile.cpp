@@ -1,4 +1,5 @@
 //===- JudgeFile.cpp - --judge=FILE ---------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns judging programs that no pass made: files of the user's, whatever wrote them,
 // through the gates that a search's candidates pass. The original is recorded and

@@ -1,4 +1,5 @@
 //===- ModelSession.cpp ---------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "ModelSession.h"
 #include "kb-opt/LLM/Transcript.h"
 #include "kb-opt/Support/OnceMap.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The one table of kb-opt's options: parsing, help, spelling suggestions.
 include "llvm/Option/OptParser.td"
 

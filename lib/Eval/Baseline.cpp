@@ -1,4 +1,5 @@
 //===- Baseline.cpp - What the judge must know of the original ------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "JudgeImpl.h"
 #include "kb-opt/Support/Parallel.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -1,4 +1,5 @@
 //===- CaseRuns.cpp - Images, plans and runs of the two programs ----------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "JudgeImpl.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FreeSpace.h"

@@ -1,4 +1,5 @@
 //===- Comparator.cpp - Gate G6's rule -------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Eval/Comparator.h"
 #include "kb-opt/Support/Parallel.h"
 #include "llvm/Support/FormatVariadic.h"

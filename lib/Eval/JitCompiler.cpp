@@ -1,4 +1,5 @@
 //===- JitCompiler.cpp ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Eval/JitCompiler.h"
 
 #include "kb-opt/Support/Error.h"

@@ -1,4 +1,5 @@
 //===- JobResult.h - Results of kb-run as records ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the reading of kb-run's results (docs/JobFormat.md) that all devices
 // share: status, launches, findings, the bytes read back. What only a GPU tells

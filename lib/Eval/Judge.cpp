@@ -1,4 +1,5 @@
 //===- Judge.cpp - The gates in order -------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Eval/Judge.h"
 #include "JudgeImpl.h"
 #include "KeptGates.h"

@@ -1,4 +1,5 @@
 //===- JudgeImpl.h - What the gates share -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the state behind Judge: the two programs with their images, plans and
 // runs, and the declarations of the gates that need them. Private to lib/Eval.

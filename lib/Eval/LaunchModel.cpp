@@ -1,4 +1,5 @@
 //===- LaunchModel.cpp - From counts to cycles per resource ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the constants of the model that are not in knowledge/devices. Each is
 // marked with its source; those without a public source are called assumptions

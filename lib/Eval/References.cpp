@@ -1,4 +1,5 @@
 //===- References.cpp - What the original gives, and how rounding moves it -===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the oracle of each case: the original's outputs, how far other roundings and
 // orders of threads move them, and how many roundings lie behind one element.

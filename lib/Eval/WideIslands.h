@@ -1,4 +1,5 @@
 //===- WideIslands.h - Float64 between floats -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the question whether a program's float64 arithmetic may be rounded to float32
 // to see what that does to its results (docs/VerificationNumerics.md). Private to lib/Eval.

@@ -1,4 +1,5 @@
 //===- Fold.cpp - Statistics that are the same everywhere -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Knowledge/Fold.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cmath>

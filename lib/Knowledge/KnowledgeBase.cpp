@@ -1,4 +1,5 @@
 //===- KnowledgeBase.cpp - Seed and evidence together ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Knowledge/KnowledgeBase.h"
 #include "kb-opt/Target/Builtin.h"
 #include "llvm/ADT/STLExtras.h"

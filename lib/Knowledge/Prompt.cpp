@@ -1,4 +1,5 @@
 //===- Prompt.cpp - Retrieval of words and examples -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Knowledge/Prompt.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

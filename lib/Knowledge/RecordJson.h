@@ -1,4 +1,5 @@
 //===- RecordJson.h - What all records' lines share -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns reading and printing the fields of one line of a log. Which fields there
 // are is each record's own.

@@ -1,4 +1,5 @@
 //===- Trajectory.cpp - Chains of attempts --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Knowledge/Trajectory.h"
 #include "RecordJson.h"
 #include "kb-opt/Knowledge/Fold.h"

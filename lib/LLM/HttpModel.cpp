@@ -1,4 +1,5 @@
 //===- HttpModel.cpp - One attempt at a service over HTTP -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "ChatProtocol.h"
 #include "EventStream.h"
 #include "Providers.h"

@@ -1,4 +1,5 @@
 //===- LockYaml.cpp - kbopt.lock as YAML ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Lock/LockFile.h"
 #include "kb-opt/Support/Error.h"
 #include "llvm/Support/FormatVariadic.h"

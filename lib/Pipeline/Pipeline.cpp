@@ -1,4 +1,5 @@
 //===- Pipeline.cpp - Runs rewrite passes over one program ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Pipeline/Pipeline.h"
 #include "SessionState.h"

@@ -1,4 +1,5 @@
 //===- VariedInputs.cpp - Other input values for a plan ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "FloatBits.h"
 #include "VariedTypes.h"
 #include "kb-opt/Plan/PlanTransform.h"

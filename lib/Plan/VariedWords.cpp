@@ -1,4 +1,5 @@
 //===- VariedWords.cpp - Recorded values in other orders and other integers ---===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the variations that start from what a program uploaded: integers and records mean
 // something (an index, a length), so that most of them must stay what they are.

@@ -1,4 +1,5 @@
 //===- Batch.cpp - Requests that are tried together ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the way of a batch: applied in parallel, settled in order (merging, roofline,
 // budget), judged in parallel, resolved in order, repaired.

@@ -1,4 +1,5 @@
 //===- Choice.cpp - Weights and parameters of the next step ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Policy/Choice.h"
 #include "Parameters.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- FindingCheck.cpp - What of a role's words is taken -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Policy/Learning.h"
 #include "kb-opt/Support/Error.h"
 #include "llvm/ADT/STLExtras.h"

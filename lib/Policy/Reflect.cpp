@@ -1,4 +1,5 @@
 //===- Reflect.cpp - Evaluator, gap analyst, updater, state ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/LLM/StructuredReply.h"
 #include "kb-opt/Policy/Learning.h"
 #include "kb-opt/Support/Error.h"

@@ -1,4 +1,5 @@
 //===- Legality.cpp - What may be assumed of a raised kernel ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the questions about memory: which executions of which accesses of a nest can
 // touch the same element.

@@ -1,4 +1,5 @@
 //===- TileOutputs.cpp - Several outputs of a thread as loops ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the way from a thread that computes several outputs, each written down on its own, to loops
 // over them:

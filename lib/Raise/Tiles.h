@@ -1,4 +1,5 @@
 //===- Tiles.h - Copies of memory in shared arrays --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the step of raising that reads what a block has copied into shared memory from where it came
 // from. Private to the library.

@@ -1,4 +1,5 @@
 //===- Contraction.h - A nest with reuse between two dimensions -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what the sketch `contraction` knows of a nest: the two dimensions between which loaded
 // elements are used again, the sum, and what happens before and after it. Private to the library.

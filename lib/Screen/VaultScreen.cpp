@@ -1,4 +1,5 @@
 //===- VaultScreen.cpp - Screening by a kb-run hold -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Screen/VaultScreen.h"
 #include "ScreenJson.h"
 #include "kb-opt/Support/ChildProcess.h"

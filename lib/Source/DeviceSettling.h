@@ -1,4 +1,5 @@
 //===- DeviceSettling.h - Making device bitcode plain -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what is done to clang's device bitcode before anybody reads it: nvcc's
 // answers to what libdevice and clang leave open in floating point, and plain

@@ -1,4 +1,5 @@
 //===- Journal.cpp - The SQLite file --------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Store/Journal.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/Interrupt.h"

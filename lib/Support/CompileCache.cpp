@@ -1,4 +1,5 @@
 //===- CompileCache.cpp ---------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Support/CompileCache.h"
 
 #include "kb-opt/Support/Error.h"

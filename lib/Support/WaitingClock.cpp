@@ -1,4 +1,5 @@
 //===- WaitingClock.cpp ---------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Support/WaitingClock.h"
 #include "kb-opt/Support/Interrupt.h"
 #include <algorithm>

@@ -1,4 +1,5 @@
 //===- ActiveMask.cpp - lanes that happen to be together ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns __activemask(): which of a warp's lanes meet there. In the natural order
 // of threads all do that can. In shuffled orders lanes that took different ways since

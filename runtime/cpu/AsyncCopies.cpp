@@ -1,4 +1,5 @@
 //===- AsyncCopies.cpp ------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "AsyncCopies.h"
 #include "Findings.h"
 #include "kbrt/DeviceAbi.h"

@@ -1,4 +1,5 @@
 //===- Barriers.cpp - block barriers --------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the sixteen barriers of a block: sync, arrive and reductions, with or
 // without a count. Threads that have ended count as arrived where no count is

@@ -1,4 +1,5 @@
 //===- Clocks.h - which accesses happened before ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the stamps and the knowledge that barriers, warp operations and
 // fence + atomic pass from thread to thread.

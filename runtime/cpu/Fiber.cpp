@@ -1,4 +1,5 @@
 //===- Fiber.cpp - the pool of stacks and the switch between them ---------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Fiber.h"
 #include <cstdint>
 #include <sys/mman.h>

@@ -1,4 +1,5 @@
 //===- Intervals.h - sets of bytes ------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns sets of addresses as sorted intervals, and which thread touched each of them last.
 //

@@ -1,4 +1,5 @@
 //===- Machine.h - state of the running launch ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the one process-wide Machine: which kernel, block and thread run, the
 // fibers of the block, and the way out of a kernel that goes wrong. Internal to

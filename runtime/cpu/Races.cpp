@@ -1,4 +1,5 @@
 //===- Races.cpp - cells and reports --------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the cells; the clocks are in Clocks.cpp.
 //

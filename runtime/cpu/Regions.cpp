@@ -1,4 +1,5 @@
 //===- Regions.cpp - blocks of split kernels ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the execution of a kernel that is split where its threads wait: all run
 // up to their next stop, in loops; when all that have not ended are there, they

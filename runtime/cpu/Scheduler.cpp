@@ -1,4 +1,5 @@
 //===- Scheduler.cpp - the threads of one block ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the order in which fibers run: a ring of ready threads, direct switches
 // from one to the next. Code that makes a thread wait (Barriers.cpp, Warp.cpp)

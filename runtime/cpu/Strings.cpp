@@ -1,4 +1,5 @@
 //===- Strings.cpp - names of the enumerations ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Machine.h"
 
 namespace kbrt {

@@ -1,4 +1,5 @@
 //===- Warp.cpp - operations of a warp ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns shuffles, votes, matches, reductions and warp barriers.
 // Lanes meet if they name the same mask, operation and qualifiers; the last one

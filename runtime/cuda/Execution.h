@@ -1,4 +1,5 @@
 //===- Execution.h - a plan's steps on a GPU ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the CUDA back end of PlanWalk: memory in a slab, copies, launches, and
 // waiting with a deadline. What is checked or timed on the way is the business

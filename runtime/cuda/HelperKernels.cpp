@@ -1,4 +1,5 @@
 //===- HelperKernels.cpp - our own kernels on the device ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "HelperKernels.h"
 
 #include <algorithm>

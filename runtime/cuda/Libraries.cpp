@@ -1,4 +1,5 @@
 //===- Libraries.cpp - NVIDIA's libraries, found at run time --------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Libraries.h"
 
 #include <cstdlib>

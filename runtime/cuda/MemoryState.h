@@ -1,4 +1,5 @@
 //===- MemoryState.h - whether memory is what it was -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the proof that a period of a plan changes nothing (kbrt/Repetition.h): all
 // memory that a program has is hashed on the device before and after it. Salts that

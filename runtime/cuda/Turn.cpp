@@ -1,4 +1,5 @@
 //===- Turn.cpp -----------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kbrt/Turn.h"
 #include <cerrno>
 #include <cstdlib>

@@ -1,4 +1,5 @@
 //===- Turns.cpp - two images timed in short turns ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the times of screening: few samples, one set of buffers in lent memory,
 // no statistics. What a sample is, is TimedRun.h's; figures that decide come

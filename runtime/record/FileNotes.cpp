@@ -1,4 +1,5 @@
 //===- FileNotes.cpp --------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The functions of the C library by which programs come to files are defined here
 // once more: the recorder's library comes before the C library's. What a program

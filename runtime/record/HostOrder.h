@@ -1,4 +1,5 @@
 //===- HostOrder.h - What the host has waited for ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what happens on the host's side when the device comes to it, and no sooner: copies between
 // page-locked memory and the device, and functions of the host. The device executes steps at

@@ -1,4 +1,5 @@
 //===- Look.cpp - show, explain, transfer ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Verbs.h"
 #include "kb-opt/Knowledge/Prompt.h"
 #include "llvm/ADT/STLExtras.h"

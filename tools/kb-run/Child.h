@@ -1,4 +1,5 @@
 //===- Child.h - a job's own process -----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the process that jobs run in: whatever a kernel does to it, the parent has
 // a result. The server decides which jobs may share one.

@@ -1,4 +1,5 @@
 //===- CudaRun.cpp - a job on a CUDA device -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "CudaResult.h"
 #include "Run.h"
 #include "Watch.h"

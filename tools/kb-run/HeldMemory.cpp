@@ -1,4 +1,5 @@
 //===- HeldMemory.cpp -----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "HeldMemory.h"
 
 #ifdef KBRUN_HAS_CUDA

@@ -1,4 +1,5 @@
 //===- HeldMemory.h - device memory of a screening ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the device and the four blocks of one screening: the inputs, the memory that
 // kernels work in, what they leave as results, and the original's results, which are

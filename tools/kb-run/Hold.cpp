@@ -1,4 +1,5 @@
 //===- Hold.cpp - kb-run as a vault ---------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Hold.h"
 #include "Run.h"
 #include "Vault.h"

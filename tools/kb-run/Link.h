@@ -1,4 +1,5 @@
 //===- Link.h - messages between two kb-runs --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the socket between the process that holds the device's memory and one that
 // runs candidates: messages of JSON, and file descriptors beside them.

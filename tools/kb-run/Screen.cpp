@@ -1,4 +1,5 @@
 //===- Screen.cpp - a process that runs candidates ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Screen.h"
 #include "Link.h"
 #include "Run.h"

@@ -1,4 +1,5 @@
 //===- Serve.cpp - kb-run as a server -------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Serve.h"
 #include "Child.h"
 

@@ -1,4 +1,5 @@
 //===- VaultWorkers.h - the processes of one screening -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the processes that run programs in the vault's memory: the active one and a spare,
 // what they are given, and when one takes the other's place.

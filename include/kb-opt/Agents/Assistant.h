@@ -1,4 +1,5 @@
 //===- Assistant.h - Asks a model about a program ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the conversation behind a proposal: the planner picks the places, the coder
 // fills them, the debugger mends, the verifier looks at what is to be kept. What comes

@@ -1,4 +1,5 @@
 //===- Launches.h - What all launches of a kernel have in common -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the question for the ranges of a kernel's launch configurations.
 //

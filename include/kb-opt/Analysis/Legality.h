@@ -1,4 +1,5 @@
 //===- Legality.h - What a rewrite may assume -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the questions that passes ask before they rewrite: aliasing of arguments
 // at launches, stores through arguments, races and overlap between accesses,

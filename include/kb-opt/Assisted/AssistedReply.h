@@ -1,4 +1,5 @@
 //===- AssistedReply.h - What a model wants changed, as data ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the reply file (docs/Pipeline.md): which pass, which anchors, the text for
 // each, and the numbers that were left open; reading and writing it, and reading

@@ -1,4 +1,5 @@
 //===- PromptBuilder.h - What each role is shown ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the context windows (STARK, section 4.4) as plain records and the prompts
 // made of them: planner, coder, debugger, verifier, and the minimal agent that

@@ -1,4 +1,5 @@
 //===- JournaledAnswers.h - Effects that are asked for once -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the tie between what is asked of a program and the journal: an answer is a record with a
 // codec beside it, and callers see the record alone.

@@ -1,4 +1,5 @@
 //===- RecordedCases.h - The ways a program is exercised --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the test cases of one original program: the runs of its host side under
 // the recorder, the inputs varied from them, and the plans of candidates.

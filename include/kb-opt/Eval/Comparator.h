@@ -1,4 +1,5 @@
 //===- Comparator.h - Are these the same numbers? ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns gate G6: the comparison of every element of an output with the oracle's
 // under the promise of the pass, and nothing about where the bytes come from.

@@ -1,4 +1,5 @@
 //===- CudaDevice.h - A GPU behind a kb-run ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what the judge asks of a GPU as jobs for kb-run, and what kb-run answers as
 // records; and what a GPU's failures mean: for the machine, for the run, for one

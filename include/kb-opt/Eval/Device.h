@@ -1,4 +1,5 @@
 //===- Device.h - Something that executes (plan, image) ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the interface between the judge and a device, as plain data: images are
 // files, runs are jobs, results are records. CpuDevice is the one for machines

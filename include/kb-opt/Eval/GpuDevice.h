@@ -1,4 +1,5 @@
 //===- GpuDevice.h - A device that measures ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the interface between the judge and a GPU, as plain data: what a device
 // that really executes can tell beyond Device.h. Times, counters, the trace of

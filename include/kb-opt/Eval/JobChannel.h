@@ -1,4 +1,5 @@
 //===- JobChannel.h - Ways to a kb-run ---------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns how a job (docs/JobFormat.md) and its files get to a kb-run and the result
 // back: through a pipe to a server on this machine, or through a spool folder

@@ -1,4 +1,5 @@
 //===- Judge.h - The gates in order ------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the decision whether a candidate may be kept: runs the gates of
 // EVALUATION.md in order, stops at the first failure and gives a three-valued

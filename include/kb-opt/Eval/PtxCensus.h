@@ -1,4 +1,5 @@
 //===- PtxCensus.h - What PTX text gives away -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns gates G2 and G3: reading PTX, counting operations by precision, finding
 // constructs that a candidate may not add, and comparing with the baseline.

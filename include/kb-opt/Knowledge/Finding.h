@@ -1,4 +1,5 @@
 //===- Finding.h - What a role concluded from evidence ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the records in words beside the attempts: lessons, discovered states and
 // proposed optimizations, with the evidence that each rests on. No finding

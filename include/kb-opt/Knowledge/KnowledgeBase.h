@@ -1,4 +1,5 @@
 //===- KnowledgeBase.h - What is believed about a choice --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the combination of seed and evidence: what a pass is expected to gain
 // in a state on a chip, and which few entries are worth showing. Immutable but

@@ -1,4 +1,5 @@
 //===- Prompt.h - The few entries that a role is shown ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what of the knowledge base goes into a prompt: a few predictions with
 // what was learnt in words, what went wrong, and one worked example. Nothing

@@ -1,4 +1,5 @@
 //===- Words.h - What is kept of findings -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the pure function from records to the lessons, discovered states and
 // proposals that stand: without repetition, in bounds, and without what attempts

@@ -1,4 +1,5 @@
 //===- CreateModel.h - From settings to something to ask --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the assembly: provider, then budget, then recorder.
 //

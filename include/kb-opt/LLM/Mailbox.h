@@ -1,4 +1,5 @@
 //===- Mailbox.h - Questions and replies as files --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the provider `mailbox:DIR`: each request is a readable file in DIR, its
 // reply a file beside it (docs/Model.md). A reply counts once its last line is the

@@ -1,4 +1,5 @@
 //===- Model.h - One question to a language model ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the request and the reply as plain data, and the interface that every
 // provider, decorator (budget, transcript, journal) and fake implements. What a

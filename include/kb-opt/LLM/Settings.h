@@ -1,4 +1,5 @@
 //===- Settings.h - Which model, how it is asked, at what limits -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what the user says about models as a value: from `--llm=…` and from the
 // file of `--llm-config` (docs/Model.md). No key is part of it.

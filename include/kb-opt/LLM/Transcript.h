@@ -1,4 +1,5 @@
 //===- Transcript.h - Recorded questions and answers ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the file of `--llm-record`, one JSON line per reply, and the provider
 // `replay:FILE` that answers from one (docs/Model.md has the format).

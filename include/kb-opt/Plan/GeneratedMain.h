@@ -1,4 +1,5 @@
 //===- GeneratedMain.h - A main for an entry function or kernel -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the text of the driver that allocates, fills, calls and copies back, so
 // that entries and kernels are recorded the same way as whole programs.

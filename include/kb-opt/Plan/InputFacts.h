@@ -1,4 +1,5 @@
 //===- InputFacts.h - What stays true of varied inputs ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns statements about the values that a program uploads, as that they are sorted: how they are
 // found in recorded values, and how other values are made to keep them.

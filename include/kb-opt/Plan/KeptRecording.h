@@ -1,4 +1,5 @@
 //===- KeptRecording.h - Recordings of earlier runs -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what a recording depends on, and how one that an earlier run of kb-opt made is
 // taken in the place of a run of the program.

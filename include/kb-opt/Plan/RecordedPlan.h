@@ -1,4 +1,5 @@
 //===- RecordedPlan.h - A recording with its data ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns how the files of a recording are opened by those who read both its steps and its data.
 //

@@ -1,4 +1,5 @@
 //===- Workload.h - How to exercise a program -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns workloads: what to run, with which arguments and shapes, and what counts
 // as its result. It does not run anything (Recorder.h) and knows of functions

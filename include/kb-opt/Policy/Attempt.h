@@ -1,4 +1,5 @@
 //===- Attempt.h - What can be done to a program ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the words of a search: an action is a pass that applies somewhere, a step
 // is an action with its parameters, an attempt is what became of a step.

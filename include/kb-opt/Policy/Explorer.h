@@ -1,4 +1,5 @@
 //===- Explorer.h - The graph of programs that a search has seen *- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what every strategy needs: the nodes, batches that give the same result
 // with any number of threads, merging of identical machine code, roofline

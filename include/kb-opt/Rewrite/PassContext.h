@@ -1,4 +1,5 @@
 //===- PassContext.h - The program as passes see it -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what a pass is given: the parsed program, its kb IR, the chip, and views
 // of kernels and launches that tie the two together. All of it is read-only.

@@ -1,4 +1,5 @@
 //===- GeneratedKernel.h - A scheduled nest as CUDA text --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what a sketch's printer makes of a kb.nest with a schedule: the text of the new
 // kernel, how it is launched, and under which conditions. Plain data.

@@ -1,4 +1,5 @@
 //===- ScreenDevice.h - A device that screens candidates --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the interface between screening and what executes: one original whose inputs and
 // results stay where they are, and candidates that are run beside it, compared and timed. What is

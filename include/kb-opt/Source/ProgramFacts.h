@@ -1,4 +1,5 @@
 //===- ProgramFacts.h - Kernels and launches in an AST ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what passes and analyses ask an AST all the time: which kernels there
 // are, where they are launched, and the text of a node.

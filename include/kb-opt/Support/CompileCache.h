@@ -1,4 +1,5 @@
 //===- CompileCache.h - What compilers made, kept on disk -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the folder of kept compiles: one file per compile, named by what decides its outcome, read
 // back only while every file that the compile read is as it was. What a compile is, and how it is

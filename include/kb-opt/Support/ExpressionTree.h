@@ -1,4 +1,5 @@
 //===- ExpressionTree.h - Text of an expression to a tree -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the one parser of expressions that users and knowledge files write:
 // numbers, names, calls, prefix and left-associative infix operators. A language

@@ -1,4 +1,5 @@
 //===- Interrupt.h - Ctrl-C and the end of the time ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the wish of the user to stop, now or at a time named before, and the error that
 // work ends with for it.

@@ -1,4 +1,5 @@
 //===- OnceMap.h - Values computed once per key -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_SUPPORT_ONCEMAP_H
 #define KBOPT_SUPPORT_ONCEMAP_H
 

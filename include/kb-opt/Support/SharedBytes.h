@@ -1,4 +1,5 @@
 //===- SharedBytes.h - Bytes that several hold ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns results of hundreds of megabytes that several runs have in common: they are
 // never copied and never changed, and the same ones are known by their place.

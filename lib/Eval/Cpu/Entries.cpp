@@ -1,4 +1,5 @@
 //===- Entries.cpp - The functions through which a kernel is entered ------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns `body`, `loop`, `countedBody` and the regions of kbrt/ImageInfo.h:
 // argument loading, the loop over threads, and what a kernel is known to need.

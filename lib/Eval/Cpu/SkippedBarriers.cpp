@@ -1,4 +1,5 @@
 //===- SkippedBarriers.cpp - Ways around a barrier ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the marks that mode Check puts on the edges of the source's control flow
 // from which a block barrier is no longer reached, though the branch could have led

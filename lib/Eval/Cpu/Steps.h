@@ -1,4 +1,5 @@
 //===- Steps.h - The steps of an image build, in order ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns nothing: declares the steps that CpuImage.cpp runs. Up to and with
 // `instrument*` the module is NVPTX code, afterwards the host's.

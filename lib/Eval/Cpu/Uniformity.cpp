@@ -1,4 +1,5 @@
 //===- Uniformity.cpp - What all threads of a block agree on --------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Uniformity.h"
 #include "ThreadState.h"
 #include "llvm/IR/InstIterator.h"

@@ -1,4 +1,5 @@
 //===- Ways.cpp - Which ways lanes took before __activemask() -------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the marks at branches whose sides can both lead to an __activemask()
 // without a synchronisation of the warp on the way. On a chip, lanes that took different sides of

@@ -1,4 +1,5 @@
 //===- ParallelChannel.cpp - Several kb-runs on one machine ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns which of several channels does a job. What must be alone on a GPU is alone
 // by the agreement of all kb-runs (kbrt/Turn.h), so that nothing waits for

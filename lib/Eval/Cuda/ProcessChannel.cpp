@@ -1,4 +1,5 @@
 //===- ProcessChannel.cpp - A kb-run on this machine ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns one `kb-run serve -`: starts it, hands it the jobs one after the other,
 // and starts it again when it dies, hangs or talks nonsense. A thread of its own

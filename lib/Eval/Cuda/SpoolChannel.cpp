@@ -1,4 +1,5 @@
 //===- SpoolChannel.cpp - A kb-run somewhere else -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the asker's side of a spool folder (docs/JobFormat.md): files by digest,
 // jobs by rename, names by content. The server's side is tools/kb-run/Serve.cpp.

@@ -1,4 +1,5 @@
 //===- Breadth.cpp - Gates G7 and G15: other inputs, pointers, shapes -----===//
+// SPDX-License-Identifier: Apache-2.0
 #include "../JudgeImpl.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/Parallel.h"

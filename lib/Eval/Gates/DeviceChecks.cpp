@@ -1,4 +1,5 @@
 //===- DeviceChecks.cpp - Gates G4 and G10: checked and repeated runs -----===//
+// SPDX-License-Identifier: Apache-2.0
 #include "../JudgeImpl.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -1,4 +1,5 @@
 //===- Expectation.cpp ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Expectation.h"
 
 #include "llvm/ADT/STLExtras.h"

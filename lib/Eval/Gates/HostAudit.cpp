@@ -1,4 +1,5 @@
 //===- HostAudit.cpp - What changed host code may do ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the audit of a candidate's plan against the original's: what both read back is
 // compared elsewhere, what the host did besides is looked at here.

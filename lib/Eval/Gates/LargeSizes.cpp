@@ -1,4 +1,5 @@
 //===- LargeSizes.cpp - Launches at sizes that no run could hold ----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the comparison of what hosts launch at large sizes. No kernel is executed and no memory is
 // touched there: whether each launch can start is all that is known.

@@ -1,4 +1,5 @@
 //===- Memory.cpp - Gate G8: what a candidate does to memory --------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns two checks: outputs must not depend on what lay in fresh memory, and
 // buffers that the original only reads must hold their bytes afterwards. Guard

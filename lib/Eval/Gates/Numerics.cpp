@@ -1,4 +1,5 @@
 //===- Numerics.cpp - Gate G6: the program's own run ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns comparing a candidate's outputs with the original's on cases, for this
 // gate and others. The rule for one output is in Comparator.cpp, the audit of

@@ -1,4 +1,5 @@
 //===- Physics.cpp - Gate G13: what no right program can do without --------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the least work of a program on its recorded case, from its plan and the GPU's
 // counters, and the time that it takes on a chip.

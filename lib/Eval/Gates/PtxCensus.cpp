@@ -1,4 +1,5 @@
 //===- PtxCensus.cpp - Reading PTX ----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the reader behind gates G2 and G3; what they make of it is in PtxGates.cpp.
 //

@@ -1,4 +1,5 @@
 //===- Timing.cpp - Gates G12 and G13: what is timed, and can it be true? --===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the measurement behind a verdict and the doubts about it. Whether a candidate is
 // faster is in the report, and the caller decides.

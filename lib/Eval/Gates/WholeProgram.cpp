@@ -1,4 +1,5 @@
 //===- WholeProgram.cpp - Gate G14: what the program prints ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the comparison of the rebuilt program's exit status, output and written
 // files with the original's. Programs print times, dates and addresses: what

@@ -1,4 +1,5 @@
 //===- CompilerWords.cpp --------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "CompilerWords.h"
 #include "FileWords.h"
 #include "Tokens.h"

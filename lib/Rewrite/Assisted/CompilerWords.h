@@ -1,4 +1,5 @@
 //===- CompilerWords.h - Words by which code tells compilers apart -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_LIB_REWRITE_ASSISTED_COMPILERWORDS_H
 #define KBOPT_LIB_REWRITE_ASSISTED_COMPILERWORDS_H
 

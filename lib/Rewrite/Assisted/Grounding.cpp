@@ -1,4 +1,5 @@
 //===- Grounding.cpp - From a kernel and lines to anchors -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Rewrite/Assisted/Grounding.h"
 #include "Functions.h"

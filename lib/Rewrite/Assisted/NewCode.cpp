@@ -1,4 +1,5 @@
 //===- NewCode.cpp - What stands in the anchors of a reply ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "NewCode.h"
 #include "CallTables.h"

@@ -1,4 +1,5 @@
 //===- HostExpressions.cpp - Expressions of the host -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "HostEvaluator.h"
 #include "kb-opt/Rewrite/AstTools.h"
 

@@ -1,4 +1,5 @@
 //===- NestAccesses.h - What a nest loads and stores ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns questions about the array elements of a nest that several launches become: which loads
 // and stores there are, and whether anything but the launches sees them.

@@ -1,4 +1,5 @@
 //===- SchedulePass.cpp - A pass that changes a schedule -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Rewrite/SchedulePass.h"
 #include "HostText.h"

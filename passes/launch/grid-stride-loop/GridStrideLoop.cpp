@@ -1,4 +1,5 @@
 //===- GridStrideLoop.cpp - Let a grid of fixed size loop over elements ----===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   int i = blockIdx.x * blockDim.x + threadIdx.x;
 //   if (i < n)

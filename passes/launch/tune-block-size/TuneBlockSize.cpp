@@ -1,4 +1,5 @@
 //===- TuneBlockSize.cpp - Launch with another number of threads -----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   const int threads = 128;            ==>   const int threads = 256;
 //   k<<<(n + threads - 1) / threads, threads>>>(x, n);

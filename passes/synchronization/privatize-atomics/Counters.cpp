@@ -1,4 +1,5 @@
 //===- Counters.cpp - Global counters that a block can keep itself ----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Counters.h"
 #include "kb-opt/Rewrite/AllocationTest.h"

@@ -1,4 +1,5 @@
 //===- Counters.h - Global counters that a block can keep itself -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns finding the array that a kernel only adds to, and the proof that it is not
 // seen when the sums arrive.

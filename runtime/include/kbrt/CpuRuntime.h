@@ -1,4 +1,5 @@
 //===- CpuRuntime.h - executing kernels of a CPU image ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The public face of libkbcpu: load an image, launch its kernels, and learn what
 // they did. Free of LLVM; used by kb-run and by the recording runtime.

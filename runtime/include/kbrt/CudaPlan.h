@@ -1,4 +1,5 @@
 //===- CudaPlan.h - plans on a GPU: run, timed, profiled ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The public face of runtime/cuda's work: load an image, execute a plan once
 // with every check, measure two images against each other, read counters. Needs

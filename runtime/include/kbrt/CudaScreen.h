@@ -1,4 +1,5 @@
 //===- CudaScreen.h - plans beside each other, in lent memory ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The public face of what screening asks of a GPU: device memory that one process
 // owns and another one uses, results compared where they lie, and two images timed

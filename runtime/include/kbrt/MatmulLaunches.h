@@ -1,4 +1,5 @@
 //===- MatmulLaunches.h - how a GPU launches matrix products -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the shape of the launches that a `MatmulStep` becomes on a CUDA device, for
 // code that launches them and code that compares a trace with the plan.

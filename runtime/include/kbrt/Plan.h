@@ -1,4 +1,5 @@
 //===- Plan.h - What one run of a program asks of a device -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the plan: the recorded sequence of allocations, copies, launches and
 // reads of one run, as plain data, and its file format (docs/PlanFormat.md).

@@ -1,4 +1,5 @@
 //===- PlanWalk.h - executing a plan, whatever the device --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the walk over a plan's steps: payloads, pointers put where the device's
 // memory lies, the observables. What memory and a launch are is the device's:

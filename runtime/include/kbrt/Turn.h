@@ -1,4 +1,5 @@
 //===- Turn.h - turns on the device -----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the agreement between kb-runs and recorded programs on one machine: figures are taken alone,
 // what else computes on the device shares it, and everything before and behind that (contexts,
