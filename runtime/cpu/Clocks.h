@@ -42,7 +42,7 @@ bool isOrderedSlow(const Stamp &previous);
 /// State of the running block that the fast path needs.
 struct BlockClock {
   uint32_t blockStamp = 1;
-  uint32_t fullStamp = 0; ///< accesses with a lower block stamp are ordered for everybody
+  uint32_t fullStamp = 0; ///< accesses with a lower block stamp are ordered for all threads
   uint32_t warpStamp[maxWarps];
   uint32_t warpFull[maxWarps];
 };

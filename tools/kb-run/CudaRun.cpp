@@ -239,7 +239,7 @@ void CudaRun::time() {
   options.begins = [&] { waitAlone(); };
   options.between = [&] {
     if (std::chrono::steady_clock::now() - turnBegan > Turn::longest)
-      waitAlone(); // behind those who came in the meantime
+      waitAlone(); // behind those that came in the meantime
   };
   options.ends = [&] { turn->leave(); };
   Watch watch(result, "timing");

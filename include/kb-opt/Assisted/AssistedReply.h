@@ -70,7 +70,7 @@ struct CoderReply {
   std::optional<std::vector<Assumption>> assumes;
 };
 
-/// A reply that can be applied without asking anybody: the content of a reply file.
+/// A reply that can be applied without asking a model: the content of a reply file.
 struct AssistedReply {
   std::string pass;
   std::string kernel;

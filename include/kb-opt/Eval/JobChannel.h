@@ -53,7 +53,7 @@ public:
   /// "timeout", and words. Errors: no server can be asked (`ToolError`), files cannot
   /// be read or written (`StoreError`), the user interrupts.
   virtual llvm::Expected<JobAnswer> run(const JobRequest &request) = 0;
-  /// Whether jobs may have `contents`: the one who answers writes files where this machine reads
+  /// Whether jobs may have `contents`: the server writes files where this machine reads
   /// them.
   virtual bool takesContents() const { return false; }
 };

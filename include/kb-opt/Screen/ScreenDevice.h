@@ -68,7 +68,7 @@ struct ScreenRequest {
 };
 
 /// Thread-safe; candidates that come together are run one after the other, and their timings
-/// exclude each other and everybody else's.
+/// exclude each other and those of other processes.
 class ScreenDevice {
 public:
   virtual ~ScreenDevice();

@@ -361,7 +361,7 @@ Expected<std::optional<GateRecord>> auditHost(GateContext &context, const TestCa
   };
   for (StringRef upload : after->uploads) {
     if (upload.find_first_not_of('\0') == StringRef::npos) {
-      ++after->fills; // memory of the host that the device sees, before anybody wrote to it
+      ++after->fills; // memory of the host that the device sees, before it was written to
       continue;
     }
     if (holds(before->uploads, upload) ||

@@ -140,7 +140,7 @@ Expected<GateRecord> runTimedOutputs(GateContext &context) {
 }
 
 /// Whether the original took longer beside the candidate than it does by itself; the second
-/// time alone is asked for before anybody is accused.
+/// time alone is asked for before a candidate is refused.
 static Expected<std::optional<std::string>> isOriginalSlowed(GateContext &context) {
   const double beside = context.timing->cold.baseline.medianUs;
   double alone = 0;

@@ -43,7 +43,7 @@ public:
   void aloneOn();
   /// `leave`, unless the turn is younger than `longest`: others wait that long at most.
   void rest();
-  /// Lets everybody in.
+  /// Lets all processes in.
   void leave();
 
 private:
