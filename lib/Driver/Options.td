@@ -41,7 +41,7 @@ def chip : Value<"chip", "<name>", "Chip that times are modelled for (default: t
 
 def group_search : OptionGroup<"search">, HelpText<"SEARCH (-passes=auto)">;
 let Group = group_search in {
-def strategy : Value<"strategy", "<name>", "rollout (default), tree or beam">;
+def strategy : Value<"strategy", "<name>", "rollout (default), tree, beam or minimal (a model alone)">;
 def trajectories : Value<"trajectories", "<n>", "Trajectories of the search (default 10)">;
 def steps : Value<"steps", "<n>", "Steps of a trajectory (default 10)">;
 def crossover : Flag_<"crossover", "Cross winners in rollout, too; tree and beam do">;
