@@ -1,4 +1,5 @@
 //===- DeviceBench.cpp - The CPU device against plain C++ -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The same loops as kernels of a CPU image, without and with checks and
 // counters, and as plain C++ compiled at -O2 by the same clang.

@@ -1,4 +1,5 @@
 //===- ModelTimes.cpp - The cost model on saved counts --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Saves what the CPU device counts of a program, and evaluates the model on such
 // files in milliseconds: for bench/calibration.py and for work on the model.

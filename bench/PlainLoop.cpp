@@ -1,4 +1,5 @@
 //===- PlainLoop.cpp ------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "PlainLoop.h"
 
 void plainSaxpy(int n, float a, const float *x, float *y) {

@@ -1,4 +1,5 @@
 //===- PlainLoop.h - The kernels of bench/programs as plain C++ --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_BENCH_PLAINLOOP_H
 #define KBOPT_BENCH_PLAINLOOP_H
 

@@ -1,4 +1,5 @@
 //===- SourceBench.cpp - Parsing and importing ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // First parse and re-parse after an edit against clang -fsyntax-only, and the
 // import into kb IR.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Judges the author's other kernels of llm.c in the place of the given one.
 
     bench/authors.py FOLDER OUT [--kb-opt=PATH] [--only=REGEX] [--jobs=N] [--seconds=S] [-- …]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Compares what the cost model says of rewrites with what a GPU says.
 
     bench/calibration.py prepare build/bin/kb-opt FOLDER kernel.cu …    here: pairs (kernel, pipeline) as jobs for kb-run

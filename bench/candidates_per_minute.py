@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Searches programs with -passes=auto, without journal or knowledge of earlier runs, and says how long a candidate takes.
 
     candidates_per_minute.py KB-OPT [--corpus=FOLDER] [--jobs=1,0] [--candidates=10] [--seconds=S] [--out=FOLDER] PROGRAM… [-- …]

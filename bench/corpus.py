@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Optimizes public programs that nobody here wrote, and says what came of it.
+# SPDX-License-Identifier: Apache-2.0
+"""Optimizes public programs of other authors, and says what came of it.
 
     bench/corpus.py fetch FOLDER                        checks the repositories of bench/corpus.json out (git, network)
     bench/corpus.py run FOLDER OUT [options] [-- …]     kb-opt -passes=auto on each; what follows -- goes to kb-opt

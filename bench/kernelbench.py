@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """KernelBench. Track A: KernelBlaster's CUDA inputs (half precision), measured against the given init.cu. Track B: KernelBench's modules (float32), from templates.
 
     bench/kernelbench.py fetch FOLDER [--from=REPOSITORY]     checks the track's repository out at the pinned commit (git, network)

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """What kb-opt-cc costs: for every file of a project of 50, without and with a lock entry.
 
 The compiler is a program that does nothing, so that what is left is the launcher; with entries it is compared with clang's parse

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Figures of searches that a model took part in; scripts/bench-learning runs them. Pure functions of the reports of
 `kb-opt --report=FILE.json` (docs/Report.md)."""
 import math

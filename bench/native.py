@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Times a program's given kernel, ours and the author's best (or cuBLAS) in one way, without kb-opt.
 
     bench/native.py FOLDER OUT [--only=REGEX] [--jobs=N] [--arch=native]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Says which kernels of the public programs kb-opt raises to kb.nest, and why not the others.
 
     bench/raised.py FOLDER [--kb-opt=PATH] [--only=REGEX] [--jobs=N] [--list] [--json=FILE] [--sources=GLOB [--flags=FLAGS]]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Says how well the cost model ranks the steps that searches measured on a GPU.
 
     bench/ranking.py report PATH …                    figures of logs and evidence.jsonl files, or of folders with them

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+#
 # cmake -DOUT=file -DTEXT=text "-DFILES=a.h;b.td" [-DQUOTED=1] -P DigestFiles.cmake
 #
 # Writes a digest of TEXT and of the bytes of FILES, as a C++ literal if it is to be QUOTED. A file that is right

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+#
 # cmake -DROOT=folder -DMADE=folder -DOUT=file.cpp "-DFILES=a.json,b.json" -P EmbedFiles.cmake
 #
 # Writes the bytes of FILES (relative to ROOT, or to MADE for what the build makes) as one C++ table, sorted by path,

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Turns the declarations of passes into what the build needs.
 
   GeneratePasses.py --tblgen llvm-tblgen --include DIR --states FILE

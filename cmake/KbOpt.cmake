@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+#
 # The project's CMake vocabulary: one function per kind of target.
 #
 # Sources are globbed with CONFIGURE_DEPENDS: a file that lies in a library's

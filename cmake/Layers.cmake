@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+#
 # The layers of the project, lowest first: which libraries of the project each one may use.
 #
 # This is the one table of them. CMake links a library with what its row names and with nothing else, and

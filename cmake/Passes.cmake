@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+#
 # The folders of passes, and the script that reads them: for the registry and the pages (passes/), and for the
 # seed knowledge's edges (lib/Target).
 find_package(Python3 REQUIRED COMPONENTS Interpreter)

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Reads the part of C++ that libtorch drivers are written in, into plain tuples.
 
 Owns words and syntax; what names mean is drivers.py's. An expression is one of

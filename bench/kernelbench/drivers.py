@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Executes the main of a libtorch driver on shapes alone, up to the call of the entry and the comparison that follows it.
 
 Nothing of torch is needed. What the result says: the arguments of the call, which of them is the output, and which sizes shape them.

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """A KernelBench module as plain data: torch.export on shapes alone (the meta device), decomposed to core ATen. Needs torch; nothing is computed."""
 import importlib.util
 import math

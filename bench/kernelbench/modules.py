@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """torch::nn modules: which parameters they have, how torch fills these, and the shape of what they return.
 
 Torch fills scales with ones and shifts with zeros. Here they are drawn around these values, because a constant would hide a wrong index.

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Runs kb-opt -passes=auto on prepared problems, and reports.
 
 A problem is parsed if kb-opt reads its file, runs if its original was recorded and judged, and is judged if the search ended with a verdict on it (a gain, or nothing

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Shapes of torch's operators, over Int. Every rule takes and gives Tensors; what it does not know it refuses."""
 from values import Int, Tensor, Untranslatable, add, as_int, ceil_quotient, multiply, product, quotient, subtract
 

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Naive CUDA for a graph of core ATen operators: one kernel an operator, one thread an element of its result, float32.
 
 The graph is plain data (export.py makes it from a torch module): {"inputs": [{"name", "shape", "dtype", "role"}], "nodes": [{"name", "op", "args", "shape", "dtype"}],

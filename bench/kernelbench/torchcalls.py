@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Functions of torch and methods of tensors, by name."""
 import re
 

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Track A: KernelBlaster's own inputs (data/kernelbench-cuda), each an init.cu and a libtorch driver.
 
 A prepared problem is a folder level/problem with the unmodified init.cu, init.workload.yaml and, in problems.json of the whole, its record: what was translated only

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Track B: KernelBench's own PyTorch modules (float32).
 
 A prepared problem is a folder level/problem with the unmodified reference.py, graph.json (what torch.export makes of it), kernel.cu with `extern "C" void kb_run` from templates.py, and

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """What the variables of a libtorch driver hold: integers that remember which sizes they come from, tensors of which only shape, type and
 distribution are known, and the rest as plain objects."""
 import math

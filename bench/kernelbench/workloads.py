@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Makes a kb-opt workload of a libtorch driver and the file that it drives.
 
 What is a size: a variable of the driver that shapes a buffer, is handed to the entry (else the kernel has it as a constant), and is not part of what

@@ -1,4 +1,5 @@
 //===- Random.h - The draws of the programs in this folder ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the generator of lib/Support/Random.cpp for programs that are built without the libraries.
 //

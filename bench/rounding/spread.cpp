@@ -1,8 +1,9 @@
 //===- spread.cpp - what the numerics rule says of right and wrong rewrites -----===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Emulates two kernels of bench/kernels at full size on the judge's inputs, in the
 // operations and with the roundings of their PTX, and counts elements that the bound of
-// docs/Verification.md refuses: with the three directed runs alone, and as it is. It
+// docs/VerificationNumerics.md refuses: with the three directed runs alone, and as it is. It
 // needs neither GPU nor kb-opt:
 //
 //   g++ -std=c++20 -O2 -mfma -frounding-math -ffp-contract=off spread.cpp && ./a.out

@@ -1,7 +1,8 @@
 //===- sums.cpp - what the forward bound says of right and wrong sums -------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Forms sums of 10 to 10^7 terms in the orders in which programs form them, and counts
-// which of them the bound of the float64 oracle refuses (docs/Verification.md, "The
+// which of them the bound of the float64 oracle refuses (docs/VerificationNumerics.md, "The
 // float64 oracle"). The bound is that of runtime/cpu/OracleSum.cpp:
 //
 //   g++ -std=c++20 -O2 -I../../runtime/include -I../../runtime/cpu sums.cpp

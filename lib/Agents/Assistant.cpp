@@ -1,4 +1,5 @@
 //===- Assistant.cpp ------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Agents/Assistant.h"
 #include "AssistantTools.h"
 #include "kb-opt/Plan/Workload.h"

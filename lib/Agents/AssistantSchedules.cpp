@@ -1,4 +1,5 @@
 //===- AssistantSchedules.cpp - Schedules as a model's answer ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the answer that needs no coder: the planner names a schedule for a raised
 // kernel, and the compiler writes the code.

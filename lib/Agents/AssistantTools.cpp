@@ -1,4 +1,5 @@
 //===- AssistantTools.cpp -------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "AssistantTools.h"
 #include "kb-opt/Knowledge/Catalogue.h"
 

@@ -1,4 +1,5 @@
 //===- AssistantTools.h - What roles may look up ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the tools of the roles: a search over what kb-opt knows in words, and the
 // code that the compiler made of a kernel.

@@ -1,4 +1,5 @@
 //===- AssistantWindows.cpp - What roles are shown of a search -------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "ShownMetrics.h"
 #include "kb-opt/Agents/Assistant.h"
 #include "llvm/Support/FormatVariadic.h"

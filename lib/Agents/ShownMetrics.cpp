@@ -1,4 +1,5 @@
 //===- ShownMetrics.cpp ---------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "ShownMetrics.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"

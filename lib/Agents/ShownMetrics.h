@@ -1,4 +1,5 @@
 //===- ShownMetrics.h - The figures that roles are shown --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns which figures of a kernel a prompt holds, in which words and unit. The state's
 // own sentence has those that decided it; these say what else to heed.

@@ -1,4 +1,5 @@
 //===- AccessQueries.cpp - What an access costs ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns evaluation of addresses lane by lane, and the figures that follow.
 //

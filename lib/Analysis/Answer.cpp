@@ -1,4 +1,5 @@
 //===- Answer.cpp - Three-valued answers -----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the names of the three values.
 //

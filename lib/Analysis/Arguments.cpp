@@ -1,4 +1,5 @@
 //===- Arguments.cpp - What kernels do with their pointers ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns stores through arguments and what else an argument is used for.
 //

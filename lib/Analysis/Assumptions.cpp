@@ -1,4 +1,5 @@
 //===- Assumptions.cpp - What index arithmetic takes for granted -----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what the entries of `assumes` mean in words.
 //

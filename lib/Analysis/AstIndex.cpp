@@ -1,4 +1,5 @@
 //===- AstIndex.cpp - AST nodes by where debug locations point -------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the knowledge of which source location clang's code generation attaches
 // to the instructions of each kind of node.

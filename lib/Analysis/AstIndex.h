@@ -1,4 +1,5 @@
 //===- AstIndex.h - AST nodes by where debug locations point ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns finding the AST node that an instruction was generated from, by function,
 // line and column. Private to the library.

@@ -1,4 +1,5 @@
 //===- DeviceModule.cpp - Device code prepared for analysis ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the analysis pipeline over device bitcode. It duplicates, merges and
 // moves no memory access, so that each one still stands for one in the source.

@@ -1,4 +1,5 @@
 //===- DeviceModule.h - Device code prepared for analysis -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the LLVM module of the device side and the light pipeline that makes it
 // analysable without losing the shape of the source: device functions inlined,

@@ -1,4 +1,5 @@
 //===- HostAliasing.cpp - What the host passes to kernels -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the question whether two arguments of a launch can be overlapping
 // memory. Pointers are followed through wrapper functions to the variables that

@@ -1,4 +1,5 @@
 //===- HostValues.cpp - Constants in host code -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns folding of host expressions through variables that never change.
 //

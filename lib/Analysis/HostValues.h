@@ -1,4 +1,5 @@
 //===- HostValues.h - Constants in host code --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns folding launch expressions to numbers. Private to the library.
 //

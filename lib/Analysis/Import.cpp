@@ -1,4 +1,5 @@
 //===- Import.cpp - A program as kb IR -------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the import of whole programs: kernels, launches, and the look-ups from
 // operations to AST nodes.

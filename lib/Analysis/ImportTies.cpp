@@ -1,4 +1,5 @@
 //===- ImportTies.cpp - Locations, names and expressions of a kernel --------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the parts of KernelImporter that say things in the source's terms.
 //

@@ -1,4 +1,5 @@
 //===- IndexModel.cpp - IR values as expressions of the index space --------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the walk over values: constants, special registers, parameters,
 // arithmetic, casts and induction variables. Addresses, conditions and loops

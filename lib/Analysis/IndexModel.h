@@ -1,4 +1,5 @@
 //===- IndexModel.h - IR values as expressions of the index space -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns turning LLVM values of one kernel into polynomials over thread, block and
 // loop indices and symbols. Machine arithmetic is followed exactly: a widened

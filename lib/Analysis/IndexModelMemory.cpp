@@ -1,4 +1,5 @@
 //===- IndexModelMemory.cpp - Addresses, conditions and loops --------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the parts of IndexModel that look at pointers, branches and loops.
 //

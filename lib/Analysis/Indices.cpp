@@ -1,4 +1,5 @@
 //===- Indices.cpp - Uses of thread and block indices, and guards ----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what the source does with threadIdx and its relatives.
 //

@@ -1,4 +1,5 @@
 //===- InstructionImport.cpp - Instructions as kb operations ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what each instruction of a kernel becomes: an access, a barrier, a count,
 // or something opaque.

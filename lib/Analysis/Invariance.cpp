@@ -1,4 +1,5 @@
 //===- Invariance.cpp - What stays the same while a loop runs ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns aliasing of bases, stability of loads, invariance of expressions and
 // independence of threads.

@@ -1,4 +1,5 @@
 //===- KernelImporter.cpp - One kernel as kb IR ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the structure: walking the blocks in the order of the text, loops,
 // branches, shared arrays, symbols. InstructionImport.cpp has the instructions,

@@ -1,4 +1,5 @@
 //===- KernelImporter.h - One kernel as kb IR -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns building the operations of one kernel from its IR, and tying them to the
 // AST. Private to the library.

@@ -1,4 +1,5 @@
-//===- KernelMentions.cpp - Who else may launch a kernel -------------------===//
+//===- KernelMentions.cpp - Other launches of a kernel ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the search for uses of a kernel that are not launches in sight.
 //

@@ -1,4 +1,5 @@
 //===- Launches.cpp - What all launches of a kernel have in common ---------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Analysis/Launches.h"
 #include "HostValues.h"

@@ -1,4 +1,5 @@
 //===- LinearSystem.cpp - Integer systems over two access instances --------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns linearisation, the limits of the index space, and the call into
 // Presburger arithmetic.

@@ -1,4 +1,5 @@
 //===- LinearSystem.h - Integer systems over two access instances -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns turning polynomials over two threads' indices into an integer system that
 // MLIR's Presburger library can decide. Products that stay non-linear become

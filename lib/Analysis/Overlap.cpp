@@ -1,4 +1,5 @@
 //===- Overlap.cpp - Whether accesses can touch the same bytes --------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the overlap questions of Legality.h. Addresses over unknown array extents
 // are first taken apart into rows and columns (a * n + b with 0 <= b < n), which

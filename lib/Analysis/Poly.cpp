@@ -1,4 +1,5 @@
 //===- Poly.cpp - Polynomials over the index space -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns polynomial arithmetic, ranges, and conversion to MLIR's affine
 // expressions.

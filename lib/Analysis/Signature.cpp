@@ -1,4 +1,5 @@
 //===- Signature.cpp - A kernel in a few numbers ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the sums over a kernel's operations.
 //

@@ -1,4 +1,5 @@
 //===- ThreadDependence.cpp - Which values differ between threads ----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the fixpoint over data and control dependence. A value joined from
 // several paths differs between threads if the branch that chooses the path

@@ -1,4 +1,5 @@
 //===- ThreadDependence.h - Which values differ between threads -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the analysis of uniform and divergent values of one kernel, by data and
 // by control. Private to the library.

@@ -1,4 +1,5 @@
 //===- Variables.cpp - What happens to a variable in source text -----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns mayModify and isSpeculatable.
 //

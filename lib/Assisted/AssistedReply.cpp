@@ -1,4 +1,5 @@
 //===- AssistedReply.cpp - What a model wants changed, as data -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Assisted/AssistedReply.h"
 #include "kb-opt/Assisted/ReplyTemplate.h"

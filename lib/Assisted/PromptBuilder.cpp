@@ -1,4 +1,5 @@
 //===- PromptBuilder.cpp - What each role is shown --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Assisted/PromptBuilder.h"
 #include "RolePrompts.h"
@@ -11,7 +12,7 @@ using llvm::StringRef;
 
 namespace {
 
-/// Longest pieces of text that others wrote; programs are limited by whoever grounds them.
+/// Longest pieces of text that others wrote; programs are limited where they are grounded.
 constexpr size_t programBytes = 96 << 10;
 constexpr size_t attemptBytes = 6 << 10;
 constexpr size_t wordsBytes = 6 << 10;

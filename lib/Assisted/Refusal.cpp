@@ -1,4 +1,5 @@
 //===- Refusal.cpp - The table of rules ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Assisted/Refusal.h"
 #include <cassert>

@@ -1,4 +1,5 @@
 //===- ReplyReader.cpp - Replies from JSON ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns reading what models answer and what reply files hold. The input is
 // untrusted: every member is checked, and unknown ones are faults.

@@ -1,4 +1,5 @@
 //===- ReplyStore.cpp - Reply files by their digest ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Assisted/ReplyStore.h"
 #include "kb-opt/Support/Error.h"

@@ -1,4 +1,5 @@
 //===- ReplyTemplate.cpp - Numbers that a reply leaves open ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Assisted/ReplyTemplate.h"
 #include "kb-opt/Support/Error.h"

@@ -1,4 +1,5 @@
 //===- RolePrompts.cpp - What each role is told of its work ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "RolePrompts.h"
 

@@ -1,4 +1,5 @@
 //===- RolePrompts.h - What each role is told of its work -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the constant part of the prompts.
 //

@@ -1,4 +1,5 @@
 //===- CaseData.cpp -------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "CaseData.h"
 #include "CaseKeys.h"
 #include "kb-opt/Plan/HostValues.h"
@@ -123,8 +124,8 @@ llvm::Expected<std::vector<InputFacts>> kbopt::inputFacts(const std::string &rec
   return all;
 }
 
-/// The data of the recording \p from as those of \p folder, too: one file under two names, which
-/// nobody writes to. False where the file system has no such links.
+/// The data of the recording \p from as those of \p folder, too: one file under two names, which is
+/// not written to. False where the file system has no such links.
 static bool sharesData(llvm::StringRef from, llvm::StringRef folder) {
   return !llvm::sys::fs::create_hard_link(joinPath(from, kbrt::dataFileName),
                                           joinPath(folder, kbrt::dataFileName));

@@ -1,4 +1,5 @@
 //===- CaseData.h - Plans with other inputs ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the writing of a recording's plan with other data than were recorded.
 //

@@ -1,4 +1,5 @@
 //===- CaseKeys.h - Where cases lie and what their runs are called -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the names under which the runs of hosts are kept, and of files in their folders.
 //

@@ -1,4 +1,5 @@
 //===- CaseRecipes.cpp ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Candidate/CaseRecipes.h"
 #include "RecipeSizes.h"
 #include "llvm/ADT/StringExtras.h"
@@ -69,7 +70,7 @@ CaseRecipes::CaseRecipes(Workload given, Signature called)
   numberRuns();
 }
 
-/// Nobody asks the original's owner whether its host stands other results than its own.
+/// It is not known whether the original's host works with other results than its own.
 void CaseRecipes::addOtherResults() {
   CaseRecipe recipe = derived("other results for the host");
   recipe.test.asksMore = recipe.test.feedsOtherResults = true;
@@ -329,7 +330,7 @@ void CaseRecipes::numberRuns() {
     if (auto text = generateMain(workload, signature, "k.cu", recipe.driverRun()))
       recipe.run = count++;
     else
-      llvm::consumeError(text.takeError()); // whoever asks for the case is told
+      llvm::consumeError(text.takeError()); // reported when the case is requested
   }
   for (CaseRecipe &recipe : recipes)
     if (recipe.test.feedsOtherResults)

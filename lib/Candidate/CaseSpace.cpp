@@ -1,4 +1,5 @@
 //===- CaseSpace.cpp ------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Candidate/CaseSpace.h"
 
 #include "kb-opt/Support/Error.h"

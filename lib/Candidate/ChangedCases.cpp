@@ -1,4 +1,5 @@
 //===- ChangedCases.cpp - The recorded run with inputs that are searched for ===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the cases that keep the plan of the original's recorded run and make single changes of what
 // it uploads. Searches for none.

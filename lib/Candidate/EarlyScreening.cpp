@@ -1,4 +1,5 @@
 //===- EarlyScreening.cpp - Candidates while the program is recorded ------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what is screened before the recording has ended: a program that has read its results often
 // computes them again on the host, for seconds.
@@ -30,7 +31,7 @@ static std::string computingStepsIn(const std::string &folder) {
   auto plan = readPlanFrom(folder);
   if (plan)
     return computingSteps(std::move(*plan));
-  llvm::consumeError(plan.takeError()); // who needs the plan says it
+  llvm::consumeError(plan.takeError()); // reported when the plan is requested
   return "";
 }
 

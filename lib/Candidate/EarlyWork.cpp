@@ -1,4 +1,5 @@
 //===- EarlyWork.cpp ------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "EarlyWork.h"
 #include "kb-opt/Rewrite/RewritePass.h"
 #include "kb-opt/Source/DeviceText.h"

@@ -1,4 +1,5 @@
 //===- EarlyWork.h - What is begun before it is asked for -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the threads that do what a search with a GPU is going to need, while it still looks at the
 // original.
@@ -12,7 +13,7 @@
 
 namespace kbopt {
 
-/// Its end waits for its threads. What goes wrong in them is told to who asks next.
+/// Its end waits for its threads. An error in them is reported to the next caller.
 class EarlyWork {
 public:
   EarlyWork(const CandidateSetup &setup, NodeTable &nodes, NodeScreening &screening)

@@ -1,4 +1,5 @@
 //===- FedHosts.cpp - Hosts that are fed the original's results -----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the runs of hosts without kernels, which read what the original's kernels computed or other
 // results in its place, and what these runs say against a program.

@@ -1,4 +1,5 @@
 //===- HostQuestions.cpp - What hosts ask, and the calls that they make ---===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what is known of a host beside its plans: whether it asks for the device, for arguments,
 // files or random numbers, the branches that no run took, and its calls at sizes that nothing

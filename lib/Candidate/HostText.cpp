@@ -1,4 +1,5 @@
 //===- HostText.cpp -------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Candidate/HostText.h"
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/Lex/Lexer.h"

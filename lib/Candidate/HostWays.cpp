@@ -1,4 +1,5 @@
 //===- HostWays.cpp -------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "HostWays.h"
 
 using namespace kbopt;

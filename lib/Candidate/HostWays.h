@@ -1,4 +1,5 @@
 //===- HostWays.h - The ways that hosts were seen to take -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the notes of the branches of candidates' hosts, and which of them runs took.
 //

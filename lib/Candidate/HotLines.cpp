@@ -1,4 +1,5 @@
 //===- HotLines.cpp -------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Candidate/HotLines.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"

@@ -1,4 +1,5 @@
 //===- JournaledAnswers.cpp -----------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Candidate/JournaledAnswers.h"
 #include "kb-opt/Support/Interrupt.h"
 #include "llvm/Support/FormatVariadic.h"

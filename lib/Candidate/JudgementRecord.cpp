@@ -1,4 +1,5 @@
 //===- JudgementRecord.cpp ------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Candidate/JudgementRecord.h"
 #include "kb-opt/Candidate/SpeedRecord.h"
 

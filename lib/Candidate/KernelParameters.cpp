@@ -1,4 +1,5 @@
 //===- KernelParameters.cpp -----------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Candidate/KernelParameters.h"
 #include "Pointees.h"
 #include "kb-opt/Source/ProgramFacts.h"

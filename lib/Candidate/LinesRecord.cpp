@@ -1,4 +1,5 @@
 //===- LinesRecord.cpp ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Candidate/LinesRecord.h"
 
 using namespace kbopt;

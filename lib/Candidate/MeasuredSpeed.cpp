@@ -1,4 +1,5 @@
 //===- MeasuredSpeed.cpp --------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Candidate/MeasuredSpeed.h"
 #include "kb-opt/Eval/CostModel.h"
 

@@ -1,4 +1,5 @@
 //===- NodeCounters.cpp ---------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "NodeCounters.h"
 #include "kb-opt/Candidate/MeasuredSpeed.h"
 #include "kb-opt/Support/Clock.h"

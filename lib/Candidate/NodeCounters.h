@@ -1,4 +1,5 @@
 //===- NodeCounters.h - What a GPU's counters say of programs ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns when the counters of a GPU are read, and what stands in their place where they are not.
 //
@@ -21,8 +22,8 @@ public:
 
   /// Counters of \p id, whose program was timed as \p timing and \p modelled. A program that is no
   /// faster than the fastest one so far is seldom gone on from, and reading its counters takes
-  /// longer than measuring, while nobody else may use the device: what is known without them. So
-  /// where the time of a candidate is up.
+  /// longer than measuring, and no other process may use the device meanwhile: what is known
+  /// without them. So where the time of a candidate is up.
   llvm::Expected<SpeedRecord> counters(const NodeId &id, const ProgramArtefacts &program,
                                        const TimingReport &timing, const SpeedRecord &modelled);
 

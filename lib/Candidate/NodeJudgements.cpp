@@ -1,4 +1,5 @@
 //===- NodeJudgements.cpp -------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "NodeJudgements.h"
 #include "kb-opt/Candidate/MeasuredSpeed.h"
 #include "kb-opt/Eval/CostModel.h"
@@ -28,7 +29,7 @@ llvm::Expected<Verdict> NodeJudgements::judgeOriginal(const ProgramArtefacts &pr
   if (setup.gpu)
     counting = std::async(std::launch::async, [&] {
       if (auto counted = judge.count(program, countOptions(setup.chip)); !counted)
-        llvm::consumeError(counted.takeError()); // who asks for it next is told
+        llvm::consumeError(counted.takeError()); // reported at the next request
     });
   auto baseline = judge.baseline();
   if (!baseline)

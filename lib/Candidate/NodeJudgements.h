@@ -1,4 +1,5 @@
 //===- NodeJudgements.h - What the judge says of programs -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the judgements of programs in a search: of the original, of candidates in the search, and of
 // those that are to be kept.

@@ -1,4 +1,5 @@
 //===- NodeLaunches.cpp ---------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "NodeLaunches.h"
 #include "kb-opt/Plan/PlanTransform.h"
 #include "kb-opt/Source/ProgramFacts.h"
@@ -157,7 +158,7 @@ std::string NodeLaunches::idleAddition(const NodeId &before, const DeviceCode &c
 }
 
 std::string kbopt::idleReason(llvm::StringRef idle) {
-  return ("no launch of the workload takes '" + idle +
-          "': its conditions hold for none of the recorded launches")
+  return ("the workload never launches '" + idle +
+          "': its conditions hold at none of the recorded launches")
       .str();
 }

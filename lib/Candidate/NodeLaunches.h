@@ -1,4 +1,5 @@
 //===- NodeLaunches.h - Which kernels programs launch -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what recorded runs tell of the kernels of programs in a search: how each is launched, and
 // which are not.

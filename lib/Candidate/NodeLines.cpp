@@ -1,4 +1,5 @@
 //===- NodeLines.cpp ------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "NodeLines.h"
 #include "kb-opt/Candidate/HotLines.h"
 

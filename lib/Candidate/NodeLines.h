@@ -1,4 +1,5 @@
 //===- NodeLines.h - The hottest lines of programs --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what roles are told of the lines that a kernel's time goes to: a GPU's samples with what
 // warps wait for, or the cost model's counters by line.

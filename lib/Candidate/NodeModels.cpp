@@ -1,4 +1,5 @@
 //===- NodeModels.cpp -----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "NodeModels.h"
 #include "kb-opt/Candidate/HotLines.h"
 

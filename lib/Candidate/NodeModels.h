@@ -1,4 +1,5 @@
 //===- NodeModels.h - Counters and modelled times of programs ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what the CPU device's counters and the cost model say of a program: taken once per machine
 // code, before it is judged, because the roofline may rule it out.

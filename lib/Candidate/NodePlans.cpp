@@ -1,4 +1,5 @@
 //===- NodePlans.cpp ------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "NodePlans.h"
 #include "kb-opt/Plan/PlanTransform.h"
 #include "kb-opt/Rewrite/LaunchMap.h"

@@ -1,4 +1,5 @@
 //===- NodePlans.h - What the hosts of nodes ask of the device --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the plans of programs in a search: derived from the original's where that is certain, else
 // recorded.

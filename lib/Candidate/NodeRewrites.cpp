@@ -1,4 +1,5 @@
 //===- NodeRewrites.cpp ---------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "NodeRewrites.h"
 #include "kb-opt/Candidate/HostText.h"
 #include "kb-opt/Support/Error.h"
@@ -61,7 +62,7 @@ llvm::Expected<RewriteRecord> NodeRewrites::compute(const NodeId &id, const Step
   record.promise = result.promise;
   record.assumes = result.assumes;
   record.run = result.run;
-  // Whoever judges the new program need not parse it again.
+  // The judge need not parse the new program again.
   nodes.keepSession(
       nodes.add({*record.text, record.host, promiseBehind(id, step, record), record.run}),
       std::move(derived));

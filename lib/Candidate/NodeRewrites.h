@@ -1,4 +1,5 @@
 //===- NodeRewrites.h - From a program to the next --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what a pass or a reply makes of a program, and what the new program promises.
 //

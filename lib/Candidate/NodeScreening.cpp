@@ -1,4 +1,5 @@
 //===- NodeScreening.cpp --------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "NodeScreening.h"
 #include "kb-opt/Screen/VaultScreen.h"
 #include "kb-opt/Source/ProgramFacts.h"

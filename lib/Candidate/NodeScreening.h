@@ -1,4 +1,5 @@
 //===- NodeScreening.h - Programs that are timed before they are proven ---===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the screening of programs in a search: the inputs that they are compared on, the device that
 // the original's data stay on, and what one proof takes.

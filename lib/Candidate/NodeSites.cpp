@@ -1,4 +1,5 @@
 //===- NodeSites.cpp ------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "NodeSites.h"
 #include "kb-opt/Findings/Finding.h"
 #include "kb-opt/Rewrite/RewritePass.h"

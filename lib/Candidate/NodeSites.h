@@ -1,4 +1,5 @@
 //===- NodeSites.h - What may be done to a program --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the actions that passes offer at a program, and why they offer none.
 //

@@ -1,4 +1,5 @@
 //===- NodeSpeeds.cpp -----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "NodeSpeeds.h"
 #include "kb-opt/Candidate/MeasuredSpeed.h"
 #include "kb-opt/Candidate/Shape.h"

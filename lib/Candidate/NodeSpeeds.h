@@ -1,4 +1,5 @@
 //===- NodeSpeeds.h - How fast correct programs are -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the join of what is modelled and what a GPU measures of a program, by kernel of its source.
 //

@@ -1,4 +1,5 @@
 //===- NodeTable.cpp ------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "NodeTable.h"
 #include "kb-opt/Source/DeviceText.h"
 #include "kb-opt/Source/ProgramFacts.h"

@@ -1,4 +1,5 @@
 //===- NodeTable.h - The programs of a search -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the programs that a search has seen: text, tree and bitcode of each, made at most once, and
 // the steps that lead to it.
@@ -40,7 +41,7 @@ public:
   void keepSteps(const NodeId &id, std::vector<JudgedStep> steps);
 
   using Look = llvm::function_ref<llvm::Error(RewriteSession &)>;
-  /// Calls \p look with the parsed program of \p id, which nobody else uses meanwhile.
+  /// Calls \p look with the parsed program of \p id, which no other thread uses meanwhile.
   llvm::Error withSession(const NodeId &id, Look look);
   /// The same for two programs at once.
   llvm::Error

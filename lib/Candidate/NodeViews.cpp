@@ -1,4 +1,5 @@
 //===- NodeViews.cpp ------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "NodeViews.h"
 #include "kb-opt/Eval/PtxText.h"
 #include "llvm/Support/FormatVariadic.h"

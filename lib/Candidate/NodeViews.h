@@ -1,4 +1,5 @@
 //===- NodeViews.h - Programs as a model sees them --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what roles are shown of a program in a search.
 //

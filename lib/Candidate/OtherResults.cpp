@@ -1,4 +1,5 @@
 //===- OtherResults.cpp -----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "OtherResults.h"
 #include "CaseKeys.h"
 #include "kb-opt/Plan/RecordedPlan.h"

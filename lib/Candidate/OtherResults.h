@@ -1,4 +1,5 @@
 //===- OtherResults.h - What a host would read elsewhere --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the results that a host is fed in the place of the recorded ones. Private to lib/Candidate.
 //

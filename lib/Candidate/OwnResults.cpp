@@ -1,4 +1,5 @@
 //===- OwnResults.cpp - Hosts that read what their own kernels compute ------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the runs of hosts that cannot be fed the results of the original's recorded run: those of
 // candidates that read others, and those of either program on other inputs.

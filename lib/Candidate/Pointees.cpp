@@ -1,4 +1,5 @@
 //===- Pointees.cpp -------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Pointees.h"
 #include "kb-opt/Plan/Workload.h"
 #include "clang/AST/DeclCXX.h"

@@ -1,4 +1,5 @@
 //===- Pointees.h - What a kernel's pointers lead to ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the types of the numbers behind pointers, as the source has them. Private to lib/Candidate.
 //

@@ -1,4 +1,5 @@
 //===- ProgramEnvironment.cpp ---------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Candidate/ProgramEnvironment.h"
 #include "EarlyWork.h"
 #include "NodeRewrites.h"

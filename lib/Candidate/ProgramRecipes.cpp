@@ -1,4 +1,5 @@
 //===- ProgramRecipes.cpp - Cases of whole programs -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the cases in which whole programs run anew: with other arguments, other numbers from where
 // they have them, and other inputs under both hosts.

@@ -1,4 +1,5 @@
 //===- Questions.cpp ------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Questions.h"
 #include "kb-opt/Policy/Learning.h"
 #include "llvm/Support/FormatVariadic.h"

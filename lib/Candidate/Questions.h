@@ -1,4 +1,5 @@
 //===- Questions.h - What a search asks a model -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the questions that a search asks a model about its programs.
 //

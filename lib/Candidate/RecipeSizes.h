@@ -1,4 +1,5 @@
 //===- RecipeSizes.h - What cases of both kinds of workload share -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_LIB_CANDIDATE_RECIPESIZES_H
 #define KBOPT_LIB_CANDIDATE_RECIPESIZES_H
 

@@ -1,4 +1,5 @@
 //===- RecordedCases.cpp --------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Candidate/RecordedCases.h"
 #include "CaseData.h"
 #include "CaseKeys.h"

@@ -1,4 +1,5 @@
 //===- RecordedHosts.cpp - Hosts as executables, and their runs -----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns how the host side of a program becomes an executable, what the recorder is asked for, and
 // the runs of the original and of whole programs.

@@ -1,4 +1,5 @@
 //===- RewriteRecord.cpp --------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Candidate/RewriteRecord.h"
 #include "kb-opt/Support/JsonBytes.h"
 

@@ -1,4 +1,5 @@
 //===- Shape.cpp ----------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Candidate/Shape.h"
 #include "kb-opt/Analysis/Import.h"
 #include "kb-opt/Analysis/Signature.h"

@@ -1,4 +1,5 @@
 //===- SiteRecord.cpp -----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Candidate/SiteRecord.h"
 
 using namespace kbopt;

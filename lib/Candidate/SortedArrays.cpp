@@ -1,4 +1,5 @@
 //===- SortedArrays.cpp -----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Candidate/SortedArrays.h"
 #include "kb-opt/Plan/Workload.h"
 #include "clang/AST/DeclCXX.h"

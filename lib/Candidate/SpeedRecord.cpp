@@ -1,4 +1,5 @@
 //===- SpeedRecord.cpp ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Candidate/SpeedRecord.h"
 
 using namespace kbopt;

@@ -1,4 +1,5 @@
 //===- Statements.cpp - What a workload states, and what it could ------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the sentences about statements of a workload: those that a verdict relied on, and those that
 // would leave out a case on which a candidate was refused.

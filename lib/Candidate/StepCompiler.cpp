@@ -1,4 +1,5 @@
 //===- StepCompiler.cpp ---------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "StepCompiler.h"
 #include "kb-opt/Support/Error.h"
 

@@ -1,4 +1,5 @@
 //===- StepCompiler.h - Machine code of new programs ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what is learnt of a rewritten program before anything is measured: whether it compiles, its
 // machine code, its modelled time, and whether the workload takes what it adds.

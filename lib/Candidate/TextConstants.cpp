@@ -1,4 +1,5 @@
 //===- TextConstants.cpp --------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Candidate/TextConstants.h"
 #include "clang/Basic/LangOptions.h"
 #include "clang/Lex/Lexer.h"

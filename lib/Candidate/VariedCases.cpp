@@ -1,4 +1,5 @@
 //===- VariedCases.cpp - The recorded run with other inputs ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the cases that keep the plan of the original's recorded run and change what it uploads.
 //

@@ -1,4 +1,5 @@
 //===- PassInfo.cpp - What is known of a pass without running it -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Core/PassInfo.h"
 #include "llvm/ADT/STLExtras.h"

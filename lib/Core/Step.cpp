@@ -1,4 +1,5 @@
 //===- Step.cpp - Steps as text -------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Core/Step.h"
 #include "llvm/ADT/StringExtras.h"

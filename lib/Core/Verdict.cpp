@@ -1,4 +1,5 @@
 //===- Verdict.cpp - Names of verdicts ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Core/Verdict.h"
 
 using namespace llvm;

@@ -1,4 +1,5 @@
 //===- Analyze.cpp - --analyze: what the compiler knows -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Modes.h"
 #include "Version.h"
 #include "kb-opt/Findings/Printers.h"

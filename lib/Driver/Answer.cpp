@@ -1,4 +1,5 @@
 //===- Answer.cpp - A reply by hand ---------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the way for people: what a coder is shown (--emit=anchors), and their answer
 // in place of a model's (--reply). From there on it is a reply like any other.

@@ -26,13 +26,13 @@ double SearchReport::attainableUs(const NodeJudgement &original) const {
   if (original.floorUs <= 0 || chip.dramBytesPerSecond <= 0)
     return original.floorUs;
   auto folder = session.cases->original(session.cases->recorded());
-  auto plan = folder ? readPlanFrom(*folder) : llvm::Expected<kbrt::Plan>(folder.takeError());
+  auto plan = folder ? readRecordedPlan(*folder) : llvm::Expected<RecordedPlan>(folder.takeError());
   if (!plan) {
     llvm::consumeError(plan.takeError());
     return original.floorUs;
   }
   constexpr double microseconds = 1e6;
-  const double us = chip.launchOverheadUs + static_cast<double>(compulsoryBytes(*plan)) /
+  const double us = chip.launchOverheadUs + static_cast<double>(compulsoryBytes(plan->plan)) /
                                                 chip.dramBytesPerSecond * microseconds;
   return std::min(original.floorUs, us);
 }

@@ -1,4 +1,5 @@
 //===- Auto.cpp - -passes=auto --------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the run of a search from the program as given to the patch: opens what
 // the search needs, tells what happens, and keeps what was learnt.

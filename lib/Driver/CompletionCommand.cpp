@@ -1,4 +1,5 @@
 //===- CompletionCommand.cpp ----------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the subcommand `completion`: the shells' scripts. The options come from
 // the one table, the names of passes from --list-passes, when a key is pressed.

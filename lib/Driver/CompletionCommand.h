@@ -1,4 +1,5 @@
 //===- CompletionCommand.h - kb-opt completion ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_LIB_DRIVER_COMPLETIONCOMMAND_H
 #define KBOPT_LIB_DRIVER_COMPLETIONCOMMAND_H
 

@@ -1,4 +1,5 @@
 //===- Context.cpp --------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Modes.h"
 #include "kb-opt/Knowledge/KnowledgeBase.h"
 #include "kb-opt/Source/LinkedMain.h"

@@ -1,4 +1,5 @@
 //===- Context.h - What one invocation works with ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the things that every mode of kb-opt needs: the compile command, the
 // program's text, its workload, where files go, and the terminal.

@@ -1,4 +1,5 @@
 //===- Emit.cpp - Programs as IR, plans, jobs and workloads -----------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Modes.h"
 #include "Session.h"
 #include "kb-opt/Analysis/Import.h"

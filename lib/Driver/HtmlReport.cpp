@@ -1,4 +1,5 @@
 //===- HtmlReport.cpp -----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "HtmlReport.h"
 #include "ProfileParts.h"
 #include "Version.h"

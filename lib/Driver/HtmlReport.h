@@ -1,4 +1,5 @@
 //===- HtmlReport.h - The records of --report -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the way from a finished search to the page of Report/ReportPage.h.
 //

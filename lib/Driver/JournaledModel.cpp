@@ -1,4 +1,5 @@
 //===- JournaledModel.cpp -------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "JournaledModel.h"
 #include "kb-opt/LLM/Transcript.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -1,4 +1,5 @@
 //===- JournaledModel.h - Replies that are paid for once --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the tie between a model and the journal: a run that was killed and is
 // started again asks the same questions and is answered from there.

@@ -1,4 +1,5 @@
 //===- JudgeFile.cpp - --judge=FILE ---------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns judging programs that no pass made: files of the user's, whatever wrote them,
 // through the gates that a search's candidates pass. The original is recorded and
@@ -102,7 +103,7 @@ static llvm::StringRef nextStep(const GateRecord &record) {
     return failed ? "hand over a file that differs from the original in its text alone"
                   : "take out what the rule names, or give the original it as well";
   case GateId::G1:
-    return "mend what the compiler says";
+    return "fix what the compiler reports";
   case GateId::G2:
     return "write the kernel without the construct that is named";
   case GateId::G3:
@@ -112,7 +113,8 @@ static llvm::StringRef nextStep(const GateRecord &record) {
     if (llvm::StringRef advice = adviceOnProgram(record.reason); !advice.empty())
       return advice;
     if (llvm::StringRef(record.reason).contains("the original is left alone"))
-      return "mend in the original what is named; nothing is held against a program that has it";
+      return "fix in the original what is named; no candidate is compared with a program that has "
+             "it";
     return failed ? "order, initialise or bound the access that is named; compute-sanitizer shows "
                     "it on a GPU"
                   : "write the host without what is named, or judge on a GPU with --device=cuda";
@@ -131,7 +133,7 @@ static llvm::StringRef nextStep(const GateRecord &record) {
   case GateId::G8:
     return "write every element that the original writes, and no other memory";
   case GateId::G9:
-    return "mend the place that compute-sanitizer names";
+    return "fix the place that compute-sanitizer names";
   case GateId::G10:
     return "make results independent of the order of threads, or pass --promise=reassociates";
   case GateId::G11:
@@ -176,7 +178,7 @@ static llvm::Expected<Verdict> judgeText(Session &session, const std::string &te
                                          std::thread &original, const CandidatePromise &promise,
                                          ProgramArtefacts *artefacts = nullptr) {
   Context &context = session.context;
-  // Nobody knows how the file came about: all of it may have changed.
+  // It is unknown how the file was made: all of it may have changed.
   std::vector<JudgedStep> steps;
   if (text != context.text)
     steps.push_back({"by hand",

@@ -1,4 +1,5 @@
 //===- JudgeRewrite.h - The judge on one text -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_LIB_DRIVER_JUDGEREWRITE_H
 #define KBOPT_LIB_DRIVER_JUDGEREWRITE_H
 

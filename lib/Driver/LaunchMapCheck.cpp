@@ -1,4 +1,5 @@
 //===- LaunchMapCheck.cpp - Derived plans against recorded ones -------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns --emit=launch-map: the plans that a candidate's launch map derives are compared with those
 // that its host makes. It is for tests of kb-opt; a search does not run it.

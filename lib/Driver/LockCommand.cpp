@@ -1,4 +1,5 @@
 //===- LockCommand.cpp ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the subcommand `lock`: its options and what it does with each file of a
 // lock. Proving and searching again are runs of this executable with --lock.

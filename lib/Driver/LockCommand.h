@@ -1,4 +1,5 @@
 //===- LockCommand.h - kb-opt lock ------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_LIB_DRIVER_LOCKCOMMAND_H
 #define KBOPT_LIB_DRIVER_LOCKCOMMAND_H
 

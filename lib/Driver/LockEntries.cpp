@@ -1,4 +1,5 @@
 //===- LockEntries.cpp ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "LockEntries.h"
 #include "Version.h"
 #include "kb-opt/Lock/Closure.h"

@@ -1,4 +1,5 @@
 //===- LockEntries.h - From a rewrite to its lock entry and back -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what an entry of kbopt.lock says of a program, and the answer to whether
 // it still holds. Nothing here judges, searches or asks a model.

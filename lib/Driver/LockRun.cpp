@@ -1,4 +1,5 @@
 //===- LockRun.cpp --------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "LockRun.h"
 #include "JudgeRewrite.h"
 #include "LockEntries.h"

@@ -1,4 +1,5 @@
 //===- LockRun.h - --lock ---------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_LIB_DRIVER_LOCKRUN_H
 #define KBOPT_LIB_DRIVER_LOCKRUN_H
 

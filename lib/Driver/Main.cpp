@@ -1,4 +1,5 @@
 //===- Main.cpp - From the command line to a mode -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Modes.h"
 #include "Subcommands.h"
 #include "Version.h"

@@ -1,4 +1,5 @@
 //===- McpCommand.cpp - kb-opt mcp ----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the Model Context Protocol on stdio: one JSON-RPC message a line. What the
 // tools do is McpTools.cpp's.

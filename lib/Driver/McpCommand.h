@@ -1,4 +1,5 @@
 //===- McpCommand.h - kb-opt mcp --------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_LIB_DRIVER_MCPCOMMAND_H
 #define KBOPT_LIB_DRIVER_MCPCOMMAND_H
 

@@ -1,4 +1,5 @@
 //===- McpTools.cpp - What kb-opt mcp offers ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "McpTools.h"
 #include "kb-opt/Support/Error.h"
 #include "llvm/ADT/StringExtras.h"

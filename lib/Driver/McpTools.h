@@ -1,4 +1,5 @@
 //===- McpTools.h - What kb-opt mcp offers ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the tools of the MCP server: their schemas, and running kb-opt for a call.
 // The protocol is McpCommand.cpp's.

@@ -1,4 +1,5 @@
 //===- ModelOptions.cpp - From options to settings of models --------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Driver/Options.h"
 #include "kb-opt/Support/Error.h"
 

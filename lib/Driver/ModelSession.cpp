@@ -1,4 +1,5 @@
 //===- ModelSession.cpp ---------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "ModelSession.h"
 #include "kb-opt/LLM/Transcript.h"
 #include "kb-opt/Support/OnceMap.h"
@@ -23,7 +24,7 @@ llvm::Expected<ModelSession> kbopt::openModel(Context &context) {
 
 namespace {
 /// Equal questions of a run are one, as they were when the journal stood in between: a
-/// replay costs what its recording did. \p inner is somebody else's.
+/// replay costs what its recording did. \p inner is not owned.
 class AskedOnce : public Model {
 public:
   explicit AskedOnce(Model &inner) : inner(inner) {}

@@ -1,4 +1,5 @@
 //===- ModelSession.h - The model of a run ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the way from the options to a model that can be asked.
 //

@@ -1,4 +1,5 @@
 //===- Modes.h - The things kb-opt does -------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the list of modes; each lies in a file of its own and returns the exit
 // status, or an error for Main.cpp to report.

@@ -1,4 +1,5 @@
 //===- OpenTarget.cpp - The program of a build that a file is part of -----===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Context.h"
 #include "kb-opt/Source/BuildTarget.h"
 #include "kb-opt/Support/Error.h"

@@ -1,4 +1,5 @@
 //===- Options.cpp --------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Driver/Options.h"
 #include "Subcommands.h"
 #include "kb-opt/Support/Error.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The one table of kb-opt's options: parsing, help, spelling suggestions.
 include "llvm/Option/OptParser.td"
 
@@ -11,7 +13,7 @@ def passes : Value<"passes", "<pipeline>", "Run this pipeline, or 'auto' to sear
 def emit : Value<"emit", "<kind>", "diff (default without -o), source, kb-ir, kb-nest, plan, job, workload, profile, profile-json, anchors, findings, findings-yaml, findings-json, sarif">;
 def o : JoinedOrSeparate<["-"], "o">, MetaVarName<"<file>">, HelpText<"Write the rewritten program (or what --emit says) there">;
 def profile : Flag_<"profile", "Print where the program's time goes: --emit=profile">, Alias<emit>, AliasArgs<["profile"]>;
-def analyze : Flag_<"analyze", "Print what the compiler knows against the program, and rewrite nothing: --emit=findings">, Alias<emit>, AliasArgs<["findings"]>;
+def analyze : Flag_<"analyze", "Print the compiler's findings, and rewrite nothing: --emit=findings">, Alias<emit>, AliasArgs<["findings"]>;
 def judge : Value<"judge", "<file>", "Judge this file as a rewrite of the input: every gate, status 0 if it is correct (repeatable)">;
 def promise : Value<"promise", "<promise>", "What the files of --judge promise: bitwise (default), reassociates, lower-precision">;
 // Passes made the files of --judge: code that they guard may be executed in no case.
@@ -39,7 +41,7 @@ def chip : Value<"chip", "<name>", "Chip that times are modelled for (default: t
 
 def group_search : OptionGroup<"search">, HelpText<"SEARCH (-passes=auto)">;
 let Group = group_search in {
-def strategy : Value<"strategy", "<name>", "rollout (default), tree or beam">;
+def strategy : Value<"strategy", "<name>", "rollout (default), tree, beam or minimal (a model alone)">;
 def trajectories : Value<"trajectories", "<n>", "Trajectories of the search (default 10)">;
 def steps : Value<"steps", "<n>", "Steps of a trajectory (default 10)">;
 def crossover : Flag_<"crossover", "Cross winners in rollout, too; tree and beam do">;

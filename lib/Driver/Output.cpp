@@ -1,4 +1,5 @@
 //===- Output.cpp - Where results go --------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Modes.h"
 #include "kb-opt/Report/Diff.h"
 #include "kb-opt/Report/RemarkYaml.h"

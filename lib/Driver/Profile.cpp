@@ -1,4 +1,5 @@
 //===- Profile.cpp - --profile --------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the way from a program's own run to the page that --profile prints: kernels
 // by their share of the time, their states, source lines, and the passes that the

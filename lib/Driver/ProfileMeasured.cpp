@@ -1,4 +1,5 @@
 //===- ProfileMeasured.cpp - Kernels by a GPU's counters ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "ProfileParts.h"
 #include "kb-opt/Candidate/HotLines.h"
 #include "kb-opt/Candidate/MeasuredSpeed.h"

@@ -1,4 +1,5 @@
 //===- ProfileModelled.cpp - Kernels by the CPU device's counts -----------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "ProfileParts.h"
 #include "kb-opt/Candidate/HotLines.h"
 #include "kb-opt/Source/BuildTarget.h"

@@ -1,4 +1,5 @@
 //===- ProfileParts.h - What --profile is made of ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the parts of a profile that differ with where figures come from: the
 // kernels with their times, metrics and lines. Advice is Profile.cpp's.

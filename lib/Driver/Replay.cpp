@@ -1,4 +1,5 @@
 //===- Replay.cpp - -passes=PIPELINE --------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "LockRun.h"
 #include "Modes.h"
 #include "kb-opt/Pipeline/Pipeline.h"

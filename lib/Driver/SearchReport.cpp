@@ -1,4 +1,5 @@
 //===- SearchReport.cpp ---------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "SearchReport.h"
 #include "AttemptText.h"
 #include "LockRun.h"

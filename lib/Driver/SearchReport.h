@@ -1,4 +1,5 @@
 //===- SearchReport.h - What a search tells people --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the words on the terminal during and after -passes=auto.
 //

@@ -1,4 +1,5 @@
 //===- Session.cpp --------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Session.h"
 #include "Modes.h"
 #include "Version.h"

@@ -1,4 +1,5 @@
 //===- Session.h - What a run of programs needs -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the things between the command line and a mode that runs the program:
 // the parsed original with its workload, the device, the recordings, the judge

@@ -1,4 +1,5 @@
 //===- Subcommands.cpp ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Subcommands.h"
 #include "CompletionCommand.h"
 #include "LockCommand.h"

@@ -1,4 +1,5 @@
 //===- Subcommands.h - kb-opt VERB … -----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the list of words that may stand first on kb-opt's command line, as in
 // `kb-opt lock --check`. Each has options and a file of its own.

@@ -1,4 +1,5 @@
 //===- TargetInput.cpp - Where a program of a build spends its time -------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the choice of the file where none is named: of a program's files that whose kernels take the
 // most time.

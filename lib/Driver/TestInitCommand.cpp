@@ -1,4 +1,5 @@
 //===- TestInitCommand.cpp ------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the subcommand `test-init`: the lit suite that it writes into the user's
 // repository. The patches beside the tests are runs of this executable.

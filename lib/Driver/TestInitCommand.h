@@ -1,4 +1,5 @@
 //===- TestInitCommand.h - kb-opt test-init ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_LIB_DRIVER_TESTINITCOMMAND_H
 #define KBOPT_LIB_DRIVER_TESTINITCOMMAND_H
 

@@ -1,4 +1,5 @@
 //===- Version.cpp --------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Version.h"
 #include "kb-opt/Plan/Recorder.h"
 #include "kb-opt/Support/FileSystem.h"

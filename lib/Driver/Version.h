@@ -1,4 +1,5 @@
 //===- Version.h - Which kb-opt this is --------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_LIB_DRIVER_VERSION_H
 #define KBOPT_LIB_DRIVER_VERSION_H
 

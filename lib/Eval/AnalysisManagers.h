@@ -1,4 +1,5 @@
 //===- AnalysisManagers.h - What passes ask for analyses --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_LIB_EVAL_ANALYSISMANAGERS_H
 #define KBOPT_LIB_EVAL_ANALYSISMANAGERS_H
 

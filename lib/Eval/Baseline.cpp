@@ -1,4 +1,5 @@
 //===- Baseline.cpp - What the judge must know of the original ------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "JudgeImpl.h"
 #include "kb-opt/Support/Parallel.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -114,7 +115,7 @@ Expected<BaselineReport> Judge::Impl::checkBaseline() {
     report.problem = problem(*record);
     return Error::success();
   };
-  // Its times and counters come last, and whoever asks for them waits.
+  // Its times and counters come last, and a caller that asks for them waits.
   if (gpu)
     originalAhead = std::make_unique<RunsAhead>(*this, baselineProgram, originalRuns(), [this] {
       // Its time and counters are asked for next; the CPU device may still be checking.

@@ -1,4 +1,5 @@
 //===- CaseRuns.cpp - Images, plans and runs of the two programs ----------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "JudgeImpl.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FreeSpace.h"
@@ -260,7 +261,7 @@ bool Judge::Impl::mayKeep(const JudgedProgram &program, uint64_t bytes) const {
   return bytes <= smallRun || keptBytes + expected <= mostKept();
 }
 
-/// Of the outputs of \p run the bytes that nobody else holds.
+/// Of the outputs of \p run the bytes that are not shared.
 static uint64_t ownBytes(const RunResult &run) {
   struct Held {
     long here = 0, everywhere = 0;

@@ -1,4 +1,5 @@
 //===- Comparator.cpp - Gate G6's rule -------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Eval/Comparator.h"
 #include "kb-opt/Support/Parallel.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -399,7 +400,7 @@ Comparison compare(const OutputView &output, ArrayRef<uint8_t> candidate,
       why = describeMiss(rule, i, c, r);
     result.firstIndex = i;
     result.accepted = false;
-    // Bytes of numbers say nothing to anybody.
+    // Bytes of numbers say nothing to a reader.
     result.reason =
         type == ElementType::Unknown
             ? formatv("{0} differs at byte {1}; the type of its elements is not known, so that "

@@ -1,4 +1,5 @@
 //===- CostModel.cpp - Modelled time, limiter and floor -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "LaunchModel.h"
 #include "kb-opt/Support/Error.h"
 #include "llvm/ADT/STLExtras.h"

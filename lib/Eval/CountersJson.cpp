@@ -1,4 +1,5 @@
 //===- CountersJson.cpp - Reading the counters of a result ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the reading side of `counters` in docs/JobFormat.md. Absent numbers are
 // zero: kb-run leaves out what did not happen.

@@ -1,4 +1,5 @@
 //===- CpuDevice.cpp - Images, jobs and results of the CPU device ---------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Eval/CpuDevice.h"
 #include "JobResult.h"
 #include "kb-opt/Eval/CpuImage.h"

@@ -1,4 +1,5 @@
 //===- CpuLimits.cpp - What the CPU device is asked beside a GPU ----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the decision which cases the CPU device checks and counts where a GPU makes the
 // plain runs: a program at full size may take it minutes, and that is found out once.

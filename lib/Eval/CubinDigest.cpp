@@ -1,4 +1,5 @@
 //===- CubinDigest.cpp - Naming machine code by its content ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the digest of a cubin's kernels: instruction bytes, literal constants
 // and relocations by the name of what they point at, so that line tables, file

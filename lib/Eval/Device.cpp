@@ -1,4 +1,5 @@
 //===- Device.cpp - Names and records of devices --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Eval/GpuDevice.h"
 
 using namespace llvm;

@@ -1,4 +1,5 @@
 //===- DirectedRounding.cpp -----------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Eval/DirectedRounding.h"
 #include "DrawnRounding.h"
 #include "kb-opt/Support/Error.h"

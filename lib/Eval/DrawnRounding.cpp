@@ -1,4 +1,5 @@
 //===- DrawnRounding.cpp --------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "DrawnRounding.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"

@@ -1,4 +1,5 @@
 //===- DrawnRounding.h - PTX that draws how it rounds -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the text of one operation whose direction of rounding is drawn at each
 // execution (Rerounding::drawn).

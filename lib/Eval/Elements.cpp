@@ -1,4 +1,5 @@
 //===- Elements.cpp - One element of an output, as a number ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Eval/Comparator.h"
 #include "llvm/ADT/APFloat.h"
 #include <cmath>

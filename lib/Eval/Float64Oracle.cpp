@@ -1,4 +1,5 @@
 //===- Float64Oracle.cpp - The original in float64, where it is asked for --===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the run in mode Oracle of each case: on the CPU device, also beside a GPU, within
 // limits of time. What the numbers mean is in kbrt/Oracle.h, what is accepted by them in

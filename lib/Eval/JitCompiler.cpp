@@ -1,4 +1,5 @@
 //===- JitCompiler.cpp ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Eval/JitCompiler.h"
 
 #include "kb-opt/Support/Error.h"
@@ -57,7 +58,7 @@ bool JitCompiler::decide() {
     consumeError(exact.takeError());
     return refuse("nvcc does not compile the original");
   }
-  // NVRTC keeps static members that nobody refers to as variables, nvcc does not.
+  // NVRTC keeps unreferenced static members as variables, nvcc does not.
   withVariables = mayHaveVariables(exact->cubinPath);
   usesShared = StringRef(exact->ptx).contains(".shared");
   usesMore = declaresMore(exact->ptx);

@@ -1,4 +1,5 @@
 //===- JobResult.cpp - Results of kb-run as records -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "JobResult.h"
 #include "kb-opt/Support/Error.h"
 #include "kbrt/Oracle.h"

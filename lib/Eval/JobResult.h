@@ -1,4 +1,5 @@
 //===- JobResult.h - Results of kb-run as records ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the reading of kb-run's results (docs/JobFormat.md) that all devices
 // share: status, launches, findings, the bytes read back. What only a GPU tells
@@ -12,7 +13,7 @@
 
 namespace kbopt {
 
-/// The status of a run that blames the program or nobody; nothing for "environment",
+/// The status of a run that is the program's fault or no fault; nothing for "environment",
 /// "usage", "internal" and what is unknown.
 std::optional<RunStatus> parseRunStatus(llvm::StringRef status);
 

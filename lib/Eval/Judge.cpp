@@ -1,4 +1,5 @@
 //===- Judge.cpp - The gates in order -------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Eval/Judge.h"
 #include "JudgeImpl.h"
 #include "KeptGates.h"
@@ -216,7 +217,7 @@ static Expected<GateRecord> runCompile(GateContext &context, const DeviceCode *&
 
 /// A kernel that waits for another block ends on a GPU only where it waits for blocks that have
 /// begun. What ends while blocks run one after the other in any order does; where \p checks did not
-/// see that, nobody knows.
+/// see that, it is unknown.
 static Expected<GateRecord> checkSpins(Expected<GateRecord> checks, const PtxCensus &before,
                                        const PtxCensus &after) {
   if (!checks || checks->outcome != GateOutcome::NotRun)

@@ -1,4 +1,5 @@
 //===- JudgeImpl.h - What the gates share -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the state behind Judge: the two programs with their images, plans and
 // runs, and the declarations of the gates that need them. Private to lib/Eval.
@@ -188,7 +189,7 @@ struct Judge::Impl {
   /// case.
   std::atomic<double> readShare = 1;
   JudgedProgram baselineProgram;
-  /// Written under the mutex by the first who asks; only read once it is complete.
+  /// Written under the mutex at the first request; only read once it is complete.
   GateStore *originalStore = nullptr;
   std::mutex baselineMutex;
   std::optional<BaselineReport> baseline;
@@ -296,9 +297,9 @@ struct Judge::Impl {
     return run(program, RunRequest{test, mode, options, where});
   }
   /// Makes runs that gates are about to ask for, on several threads as far as they do not need
-  /// the one GPU; until \p stop, or one does not end well. Errors are left to who asks. Without
-  /// threads (JudgeOptions) it does nothing: each run is made when it is asked for. \p afterGpu is
-  /// called once all of the GPU's ended well.
+  /// the one GPU; until \p stop, or one does not end well. Errors are reported when the result is
+  /// requested. Without threads (JudgeOptions) it does nothing: each run is made when it is asked
+  /// for. \p afterGpu is called once all of the GPU's ended well.
   void runTogether(JudgedProgram &program, llvm::ArrayRef<RunRequest> requests,
                    const std::atomic<bool> &stop, const std::function<void()> &afterGpu = {});
   /// Writes \p plan, a changed copy of the one in \p folder, with its data to the new folder \p
@@ -311,8 +312,8 @@ struct Judge::Impl {
   /// What `gpu` measures: machine code and plan on \p test.
   llvm::Expected<GpuSubject> subject(JudgedProgram &program, const TestCase &test);
   llvm::Expected<const Reference *> reference(const TestCase &test, Spread spread);
-  /// Those of \p count cases on several threads, where there are some; errors are left to who asks
-  /// for one.
+  /// Those of \p count cases on several threads, where there are some; errors are reported to
+  /// callers that ask for one.
   void measureTogether(unsigned count, Spread spread);
   /// Runs on a GPU that are made beside each other.
   unsigned runsTogether();

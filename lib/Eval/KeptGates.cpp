@@ -1,4 +1,5 @@
 //===- KeptGates.cpp ------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "KeptGates.h"
 #include "llvm/Support/FormatVariadic.h"
 

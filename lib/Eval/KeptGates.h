@@ -1,4 +1,5 @@
 //===- KeptGates.h - Answers of gates that outlive a run --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the text in which a GateStore keeps what one gate found, and what is known of the original.
 //

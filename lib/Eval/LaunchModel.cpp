@@ -1,4 +1,5 @@
 //===- LaunchModel.cpp - From counts to cycles per resource ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the constants of the model that are not in knowledge/devices. Each is
 // marked with its source; those without a public source are called assumptions
@@ -129,8 +130,8 @@ void addLatency(LaunchModel &model) {
   if (c.warps <= 0)
     return;
   const kbrt::TrafficCounters &t = c.traffic;
-  // The blocks of the first wave run in step: whoever reads a sector first, all that need it wait
-  // for DRAM. Later waves find in L2 what others have read.
+  // The blocks of the first wave run in step: all that need a sector wait after the first read of
+  // it for DRAM. Later waves find in L2 what others have read.
   if (t.l2ReadBytes > 0) {
     double later = std::min(1.0, t.dramReadBytes / t.l2ReadBytes),
            waves = std::max(1.0, model.waves);

@@ -1,4 +1,5 @@
 //===- LaunchModel.h - The parts of one launch's model ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the intermediate figures between counts and metrics; private to
 // CostModel.cpp (time) and Metrics.cpp (names).

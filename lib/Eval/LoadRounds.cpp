@@ -1,4 +1,5 @@
 //===- LoadRounds.cpp - Which loads a warp waits for together -------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what is known of nvcc's scheduling of loads: those of one loop body wait together where no
 // store that may alias stands between them (where that is unknown, sites that run equally often are

@@ -1,4 +1,5 @@
 //===- MaskedReads.cpp - Reads that the checks excuse ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns two exceptions from the checks. A kernel that moves or masks words of shared memory that
 // nothing has written, as one that shifts its planes before the first is there, is right. A plain

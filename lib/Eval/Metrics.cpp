@@ -1,4 +1,5 @@
 //===- Metrics.cpp - Counts under their CUPTI names -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the one mapping from the CPU device's counts and the model to the metric
 // names of EVALUATION.md. A metric that cannot be modelled is left out.
@@ -196,7 +197,7 @@ void Metrics::stalls() {
     cycles["not_selected"] += queue;
     break;
   case Limiter::BlockStarts:
-    break; // nobody waits yet
+    break; // no thread waits yet
   default:
     cycles["math_pipe_throttle"] += queue;
     break;

@@ -1,4 +1,5 @@
 //===- NvccImage.cpp - Compiling device code with the toolkit -------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Eval/NvccImage.h"
 #include "kb-opt/Eval/PtxCensus.h"
 #include "kb-opt/Support/Error.h"

@@ -1,4 +1,5 @@
 //===- NvccUnits.cpp - Machine code of several files ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the cubin that has the kernels of all files of a program: each is compiled relocatably, and
 // nvlink puts them together.

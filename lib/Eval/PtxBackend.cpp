@@ -1,4 +1,5 @@
 //===- PtxBackend.cpp - PTX without nvcc ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the fallback for machines without the toolkit's compiler: LLVM's own
 // NVPTX backend on the device bitcode.

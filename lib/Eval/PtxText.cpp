@@ -1,4 +1,5 @@
 //===- PtxText.cpp --------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Eval/PtxText.h"
 #include "llvm/ADT/StringExtras.h"
 

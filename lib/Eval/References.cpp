@@ -1,4 +1,5 @@
 //===- References.cpp - What the original gives, and how rounding moves it -===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the oracle of each case: the original's outputs, how far other roundings and
 // orders of threads move them, and how many roundings lie behind one element.
@@ -309,7 +310,7 @@ Expected<Reference> Judge::Impl::withCounts(const TestCase &test, Reference refe
 }
 
 Expected<Reference> Judge::Impl::withRoundings(const TestCase &test, Reference reference) {
-  // Two mixtures beside the three directions: why, and why two, is in docs/Verification.md.
+  // Two mixtures beside the three directions: why, and why two, is in docs/VerificationNumerics.md.
   if (Error error = addRoundings(test, reference,
                                  {Rounding::Up, Rounding::Down, Rounding::Zero,
                                   Rerounding::mixed(1), Rerounding::mixed(2)}))

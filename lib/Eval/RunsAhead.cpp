@@ -1,4 +1,5 @@
 //===- RunsAhead.cpp - Runs that gates are about to ask for ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the order in which runs are made where there is more than one thread: a
 // gate asks for one after the other, but most of them do not depend on each other.

@@ -1,4 +1,5 @@
 //===- TimingJson.cpp - Times of a GPU as JSON ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Eval/Verdict.h"
 
 using namespace llvm;

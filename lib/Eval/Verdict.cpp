@@ -1,4 +1,5 @@
 //===- Verdict.cpp - Names and JSON of verdicts ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Eval/Verdict.h"
 #include "kb-opt/Support/JsonBytes.h"
 #include <iterator>

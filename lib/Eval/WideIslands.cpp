@@ -1,4 +1,5 @@
 //===- WideIslands.cpp ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "WideIslands.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"

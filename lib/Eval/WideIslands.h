@@ -1,7 +1,8 @@
 //===- WideIslands.h - Float64 between floats -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the question whether a program's float64 arithmetic may be rounded to float32
-// to see what that does to its results (docs/Verification.md). Private to lib/Eval.
+// to see what that does to its results (docs/VerificationNumerics.md). Private to lib/Eval.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_LIB_EVAL_WIDEISLANDS_H

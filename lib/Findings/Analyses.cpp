@@ -1,4 +1,5 @@
 //===- Analyses.cpp - Findings that analyses make -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what is said about strides, bank conflicts, races and launches of one
 // thread. The questions themselves are Analysis's.

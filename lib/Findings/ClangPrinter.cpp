@@ -1,4 +1,5 @@
 //===- ClangPrinter.cpp - Findings as clang's diagnostics -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Findings/InCompiler.h"
 #include "kb-opt/Findings/Printers.h"
 #include "kb-opt/Source/ParsedProgram.h"

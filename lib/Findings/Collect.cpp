@@ -1,4 +1,5 @@
 //===- Collect.cpp - The findings of a program ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Collect.h"
 #include "kb-opt/Source/Anchor.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,4 +1,5 @@
 //===- Collect.h - Where findings come from ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the two sources of findings as the collector sees them.
 //

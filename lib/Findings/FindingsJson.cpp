@@ -1,4 +1,5 @@
 //===- FindingsJson.cpp - Findings as JSON --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Findings/Printers.h"
 #include "kb-opt/Source/ParsedProgram.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -1,4 +1,5 @@
 //===- FindingsYaml.cpp - Findings for clang-apply-replacements -----------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Findings/Printers.h"
 #include "kb-opt/Source/ParsedProgram.h"
 #include "clang/Tooling/DiagnosticsYaml.h"

@@ -1,4 +1,5 @@
 //===- InCompiler.cpp - Findings inside a tool of clang's -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Findings/InCompiler.h"
 #include "kb-opt/Rewrite/PassContext.h"
 #include "kb-opt/Source/ParsedDeviceCode.h"

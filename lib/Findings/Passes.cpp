@@ -1,4 +1,5 @@
 //===- Passes.cpp - Findings that passes make -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the findings that rest on a pass: where it applies, what it mends is there.
 //

@@ -1,4 +1,5 @@
 //===- Rules.cpp - What findings can say ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Core/Step.h"
 #include "kb-opt/Findings/Finding.h"
 

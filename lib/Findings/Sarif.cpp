@@ -1,4 +1,5 @@
 //===- Sarif.cpp - Findings as SARIF 2.1.0 --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the document that clang's SarifDocumentWriter makes of findings, and what
 // that writer lacks, in one place: fixes, paths relative to the repository.

@@ -1,4 +1,5 @@
 //===- ExprFormat.cpp - Text form of expressions over the index space -----===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns printing and parsing of #kb.expr and #kb.domain with the names of the
 // index space instead of d0 and s0, and their verification.

@@ -1,4 +1,5 @@
 //===- Kb.cpp - Dialect registration and the index space ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the generated definitions, and names and locations of the index space.
 //

@@ -1,4 +1,5 @@
 //===- Verify.cpp - Verifiers of the kb operations -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what must hold of an operation beyond its declaration.
 //

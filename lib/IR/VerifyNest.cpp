@@ -1,4 +1,5 @@
 //===- VerifyNest.cpp - Verifiers of the raised form -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what must hold of kb.nest and the operations in it beyond their declaration.
 //

@@ -1,4 +1,5 @@
 //===- Catalogue.cpp - Reading the seed files -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Knowledge/Catalogue.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Target/Builtin.h"

@@ -1,4 +1,5 @@
 //===- DocumentSearch.cpp -------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Knowledge/DocumentSearch.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

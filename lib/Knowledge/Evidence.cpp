@@ -1,4 +1,5 @@
 //===- Evidence.cpp - Attempts and their lines ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Knowledge/Evidence.h"
 #include "RecordJson.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- EvidenceLog.cpp - Union, and lines of a file -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Knowledge/EvidenceLog.h"
 #include "RecordJson.h"
 

@@ -1,4 +1,5 @@
 //===- Finding.cpp - Conclusions and their lines --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Knowledge/Finding.h"
 #include "RecordJson.h"
 #include "kb-opt/Knowledge/MetricExpression.h"

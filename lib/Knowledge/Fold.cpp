@@ -1,4 +1,5 @@
 //===- Fold.cpp - Statistics that are the same everywhere -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Knowledge/Fold.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cmath>
@@ -181,7 +182,7 @@ FoldedKnowledge kbopt::foldEvidence(const EvidenceSet &evidence) {
       values.predicted.emplace_back(*record.predictedGain, weight);
       values.gap.emplace_back(*record.achievedGain - *record.predictedGain, weight);
     }
-    // Nobody is shown as an example what was not proven.
+    // What was not proven is not shown as an example.
     if (!record.reply.empty() && !isScreened) {
       auto [best, added] = result.examples.try_emplace(key);
       if (added || *record.achievedGain > best->second.gain)

@@ -1,4 +1,5 @@
 //===- FoldJson.cpp - Folded knowledge as text that people read -----------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Knowledge/Fold.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"

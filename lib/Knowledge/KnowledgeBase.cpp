@@ -1,4 +1,5 @@
 //===- KnowledgeBase.cpp - Seed and evidence together ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Knowledge/KnowledgeBase.h"
 #include "kb-opt/Target/Builtin.h"
 #include "llvm/ADT/STLExtras.h"
@@ -20,7 +21,7 @@ constexpr double leastGain = 0.01, shapeGain = 0.03;
 // Share of the time blamed where the counters cannot say.
 constexpr double unknownBlame = 0.3;
 constexpr double strangerTrust = 0.2, otherDeviceTrust = 0.5;
-// Share of a proposed gain that is believed before anybody tried.
+// Share of a proposed gain that is believed before it was tried.
 constexpr double proposalShare = 0.5;
 constexpr double refinedKinship = 0.5, siblingKinship = 0.25;
 

@@ -1,4 +1,5 @@
 //===- MetricExpression.cpp -----------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Knowledge/MetricExpression.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/ExpressionTree.h"

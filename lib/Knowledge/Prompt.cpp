@@ -1,4 +1,5 @@
 //===- Prompt.cpp - Retrieval of words and examples -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Knowledge/Prompt.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -152,7 +153,7 @@ std::string kbopt::promptText(const PromptKnowledge &knowledge) {
       os << "  " << entry.optimization->summary << "\n";
     if (!entry.proposal.empty())
       os << "  - proposed " << quoted(entry.proposal)
-         << (entry.prediction.unproven ? " (nobody tried it here)" : "") << "\n";
+         << (entry.prediction.unproven ? " (not tried here)" : "") << "\n";
     for (const Lesson &lesson : entry.lessons)
       printLesson(os, lesson, "  ");
     for (const KnownFailure &failure : entry.failures)

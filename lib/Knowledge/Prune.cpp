@@ -1,4 +1,5 @@
 //===- Prune.cpp ----------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Knowledge/Prune.h"
 #include "kb-opt/Knowledge/Fold.h"
 #include "kb-opt/Support/Error.h"

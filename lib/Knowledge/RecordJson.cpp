@@ -1,4 +1,5 @@
 //===- RecordJson.cpp -----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "RecordJson.h"
 #include "kb-opt/Support/Error.h"
 #include "llvm/ADT/STLExtras.h"

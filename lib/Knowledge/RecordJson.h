@@ -1,4 +1,5 @@
 //===- RecordJson.h - What all records' lines share -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns reading and printing the fields of one line of a log. Which fields there
 // are is each record's own.
@@ -14,7 +15,7 @@
 namespace kbopt::record {
 
 /// A line's `v` is the least version that has all of its fields, so that a record
-/// is named the same whoever writes it.
+/// has the same name in every writer.
 inline constexpr int64_t attemptVersion = 1, newestVersion = 3;
 
 llvm::Error bad(const llvm::Twine &what);

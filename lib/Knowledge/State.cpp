@@ -1,4 +1,5 @@
 //===- State.cpp - Evaluating the rules -----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Knowledge/State.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Target/Builtin.h"

@@ -1,4 +1,5 @@
 //===- Trajectory.cpp - Chains of attempts --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Knowledge/Trajectory.h"
 #include "RecordJson.h"
 #include "kb-opt/Knowledge/Fold.h"
@@ -61,7 +62,7 @@ std::string pairLine(const Digest &id, const Evidence &e) {
 }
 
 /// The gain where it is correct, 0 where the program stayed as it was because the
-/// attempt failed or changed nothing, null where nobody knows.
+/// attempt failed or changed nothing, null where it is unknown.
 json::Value rewardOf(const Evidence &e, std::optional<double> gain) {
   if (e.verdict == VerdictKind::Correct || e.verdict == VerdictKind::Screened)
     return gain ? json::Value(*gain + 0.0) : json::Value(nullptr);

@@ -1,4 +1,5 @@
 //===- Words.cpp - Folding of findings ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Everything is taken in the order of ids or sorted by a total order, so that
 // the same set gives the same words on any machine.

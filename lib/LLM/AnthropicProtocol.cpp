@@ -1,4 +1,5 @@
 //===- AnthropicProtocol.cpp - Messages -----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "ChatProtocol.h"
 #include "kb-opt/Support/JsonBytes.h"
 

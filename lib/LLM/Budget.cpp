@@ -1,4 +1,5 @@
 //===- Budget.cpp ---------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/LLM/Budget.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/Interrupt.h"

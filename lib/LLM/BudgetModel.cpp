@@ -1,4 +1,5 @@
 //===- BudgetModel.cpp - Asking within a budget ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/LLM/Budget.h"
 #include "kb-opt/LLM/FailedCall.h"
 

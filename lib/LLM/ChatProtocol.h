@@ -1,4 +1,5 @@
 //===- ChatProtocol.h - How a service is spoken to --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the interface between the HTTP provider and the two protocols: what goes
 // into a request, what comes out of a reply. Protocols send nothing themselves.

@@ -1,4 +1,5 @@
 //===- CommandModel.cpp - A program that answers --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Providers.h"
 #include "RequestText.h"
 #include "kb-opt/LLM/FailedCall.h"

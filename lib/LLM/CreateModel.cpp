@@ -1,4 +1,5 @@
 //===- CreateModel.cpp ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/LLM/CreateModel.h"
 #include "Providers.h"
 #include "kb-opt/LLM/FailedCall.h"

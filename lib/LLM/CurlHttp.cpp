@@ -1,4 +1,5 @@
 //===- CurlHttp.cpp - libcurl, loaded when it is needed -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Only types and constants come from curl's headers; the functions are looked up
 // in the library that the system has, so that kb-opt starts without one.

@@ -1,4 +1,5 @@
 //===- EventStream.cpp ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "EventStream.h"
 
 using namespace kbopt;

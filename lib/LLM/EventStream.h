@@ -1,4 +1,5 @@
 //===- EventStream.h - Server-sent events -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_LIB_LLM_EVENTSTREAM_H
 #define KBOPT_LIB_LLM_EVENTSTREAM_H
 

@@ -1,4 +1,5 @@
 //===- HttpModel.cpp - One attempt at a service over HTTP -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "ChatProtocol.h"
 #include "EventStream.h"
 #include "Providers.h"
@@ -111,7 +112,7 @@ HttpModel::Exchange HttpModel::exchange(const ModelRequest &request, const RoleS
   result.outcome = world.http.post(prepare(request, role, without),
                                    [&](StringRef bytes) { return events.feed(bytes, onEvent); });
   const HttpOutcome &outcome = result.outcome;
-  // Whoever does not stream answers with one object; faults come as one too.
+  // A service that does not stream answers with one object; faults come as one too.
   if (outcome.end == End::Complete && !finished && !result.garbage &&
       StringRef(outcome.body).ltrim().starts_with("{")) {
     auto value = json::parse(outcome.body);

@@ -1,4 +1,5 @@
 //===- JsonObjects.cpp - Finding JSON in what a model says ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/LLM/StructuredReply.h"
 #include "llvm/ADT/STLExtras.h"
 

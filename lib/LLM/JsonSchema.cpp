@@ -1,4 +1,5 @@
 //===- JsonSchema.cpp -----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/LLM/JsonSchema.h"
 #include "kb-opt/Support/Error.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- Keys.cpp -----------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/LLM/Keys.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/Secrets.h"

@@ -1,4 +1,5 @@
 //===- Mailbox.cpp --------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/LLM/Mailbox.h"
 #include "RequestText.h"
 #include "kb-opt/LLM/Budget.h"

@@ -1,4 +1,5 @@
 //===- Model.cpp ----------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/LLM/Model.h"
 #include "llvm/ADT/STLExtras.h"
 

@@ -1,4 +1,5 @@
 //===- OpenAiProtocol.cpp - Chat completions ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "ChatProtocol.h"
 #include "kb-opt/Support/JsonBytes.h"
 #include "llvm/ADT/STLExtras.h"

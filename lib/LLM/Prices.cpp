@@ -1,4 +1,5 @@
 //===- Prices.cpp ---------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/LLM/Prices.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/YamlTree.h"

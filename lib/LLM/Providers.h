@@ -1,4 +1,5 @@
 //===- Providers.h - The providers behind createModel -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_LIB_LLM_PROVIDERS_H
 #define KBOPT_LIB_LLM_PROVIDERS_H
 

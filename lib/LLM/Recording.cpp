@@ -1,4 +1,5 @@
 //===- Recording.cpp - Writing transcripts and answering from them --------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/LLM/FailedCall.h"
 #include "kb-opt/LLM/Transcript.h"
 #include "llvm/Support/Path.h"

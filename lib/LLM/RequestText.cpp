@@ -1,4 +1,5 @@
 //===- RequestText.cpp ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "RequestText.h"
 #include "llvm/Support/raw_ostream.h"
 

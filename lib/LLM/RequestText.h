@@ -1,4 +1,5 @@
 //===- RequestText.h - A request that people can read -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the text form of a request that commands read and mailboxes hold. Parts
 // begin with a line that names the digest of the request, which no text within the

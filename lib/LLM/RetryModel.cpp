@@ -1,4 +1,5 @@
 //===- RetryModel.cpp - Asking again where it can help --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/LLM/FailedCall.h"
 #include "kb-opt/Support/Interrupt.h"
 #include "kb-opt/Support/Random.h"

@@ -1,4 +1,5 @@
 //===- Settings.cpp -------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/LLM/Settings.h"
 #include "kb-opt/Core/PassInfo.h"
 #include "kb-opt/Support/Error.h"

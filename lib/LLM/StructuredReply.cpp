@@ -1,4 +1,5 @@
 //===- StructuredReply.cpp ------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/LLM/StructuredReply.h"
 #include "kb-opt/LLM/JsonSchema.h"
 #include "kb-opt/Support/Error.h"

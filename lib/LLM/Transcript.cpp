@@ -1,4 +1,5 @@
 //===- Transcript.cpp - The format of transcripts -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/LLM/Transcript.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/JsonBytes.h"

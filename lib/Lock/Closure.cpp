@@ -1,4 +1,5 @@
 //===- Closure.cpp --------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Tokens are read from the text, not from the AST: a branch that this parse did
 // not take counts, too, and so does every definition that a macro ever has.

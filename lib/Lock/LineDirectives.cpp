@@ -1,4 +1,5 @@
 //===- LineDirectives.cpp -------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Lock/LineDirectives.h"
 #include "kb-opt/Report/Diff.h"
 #include "clang/Basic/SourceLocation.h"

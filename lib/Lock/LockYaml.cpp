@@ -1,4 +1,5 @@
 //===- LockYaml.cpp - kbopt.lock as YAML ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Lock/LockFile.h"
 #include "kb-opt/Support/Error.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -126,9 +127,9 @@ static bool nestsTooDeeply(llvm::StringRef text) {
 
 llvm::Expected<LockFile> kbopt::parseLock(llvm::StringRef text, llvm::StringRef path) {
   auto fail = [&](const llvm::Twine &what) {
-    return llvm::make_error<UsageError>(what.str(),
-                                        "mend the file by hand, or restore it from version control",
-                                        ExitStatus::Diagnostics);
+    return llvm::make_error<UsageError>(
+        what.str(), "repair the file by hand, or restore it from version control",
+        ExitStatus::Diagnostics);
   };
   if (nestsTooDeeply(text))
     return fail("'" + path + "' is no lock file: it nests too deeply");

@@ -1,4 +1,5 @@
 //===- AssistedStep.cpp - Applying a reply ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the way from a step with `reply=` to edits. The reply was written by a
 // model, its file may come from anywhere: nothing of it is trusted. No model is

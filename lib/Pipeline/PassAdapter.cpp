@@ -1,4 +1,5 @@
 //===- PassAdapter.cpp - A rewrite pass as an MLIR pass --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "PassAdapter.h"
 #include "kb-opt/Assisted/ReplyTemplate.h"

@@ -1,4 +1,5 @@
 //===- PassAdapter.h - A rewrite pass as an MLIR pass -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the one adapter that makes an mlir::Pass on kb.program out of any
 // RewritePass, with the options that its Pass.td declares.

@@ -1,4 +1,5 @@
 //===- Pipeline.cpp - Runs rewrite passes over one program ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Pipeline/Pipeline.h"
 #include "SessionState.h"
@@ -72,7 +73,7 @@ public:
       return mlir::success();
     result.applied.push_back(step);
     if (remaining == 0 && !keepNests)
-      return mlir::success(); // nobody looks at the IR any more
+      return mlir::success(); // the IR is not used any more
     return refresh(carrier);
   }
 

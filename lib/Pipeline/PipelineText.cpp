@@ -1,4 +1,5 @@
 //===- Step.cpp - Textual pipelines ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns parsing with MLIR's parser, and saying what is wrong in the user's
 // words. MLIR's own messages know neither suggestions nor our options' ranges.

@@ -1,4 +1,5 @@
 //===- ScheduleRuns.cpp - Adjacent steps on one schedule --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns how steps that change schedules compose: each works on the program before the
 // first of them, and prints every kernel that they schedule anew.

@@ -1,4 +1,5 @@
 //===- SessionState.cpp - One program under rewriting ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "SessionState.h"
 #include "kb-opt/Rewrite/DataPass.h"

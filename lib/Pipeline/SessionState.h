@@ -1,4 +1,5 @@
 //===- SessionState.h - One program under rewriting -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the current text of a session with its AST and IR, and applying one
 // step to it. Shared by RewriteSession and runPipeline.

@@ -1,4 +1,5 @@
 //===- AdmissibleSize.cpp - Sizes that callers pass --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Plan/Workload.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/bit.h"

@@ -1,4 +1,5 @@
 //===- BoundaryInputs.cpp -------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Plan/BoundaryInputs.h"
 #include "FloatBits.h"
 #include "VariedTypes.h"

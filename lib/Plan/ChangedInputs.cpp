@@ -1,4 +1,5 @@
 //===- ChangedInputs.cpp --------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Plan/ChangedInputs.h"
 #include "FloatBits.h"
 #include "VariedTypes.h"

@@ -1,4 +1,5 @@
 //===- CxxTypes.cpp ---------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "CxxTypes.h"
 
 #include "kb-opt/Plan/Workload.h"

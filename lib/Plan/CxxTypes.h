@@ -1,4 +1,5 @@
 //===- CxxTypes.h - C++ types as text ---------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_LIB_PLAN_CXXTYPES_H
 #define KBOPT_LIB_PLAN_CXXTYPES_H
 

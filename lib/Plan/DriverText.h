@@ -1,4 +1,5 @@
 //===- DriverText.h - The fixed part of a generated main --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the helpers that every generated driver carries: filling by a portable
 // generator, error checks, digests. C++14, because that is the least that users

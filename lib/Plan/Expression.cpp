@@ -1,4 +1,5 @@
 //===- Expression.cpp - Integer expressions of a workload -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Plan/Expression.h"
 
 #include "kb-opt/Support/Error.h"

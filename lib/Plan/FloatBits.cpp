@@ -1,4 +1,5 @@
 //===- FloatBits.cpp ------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "FloatBits.h"
 #include <bit>
 #include <optional>

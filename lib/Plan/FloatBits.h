@@ -1,4 +1,5 @@
 //===- FloatBits.h - Numbers as elements of a buffer ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns how a number is written as an element of a floating-point type. Private to lib/Plan.
 //

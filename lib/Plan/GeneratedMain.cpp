@@ -1,4 +1,5 @@
 //===- GeneratedMain.cpp ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Plan/GeneratedMain.h"
 
 #include "CxxTypes.h"

@@ -1,4 +1,5 @@
 //===- HostValues.cpp -----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Plan/HostValues.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>

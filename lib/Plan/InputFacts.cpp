@@ -1,4 +1,5 @@
 //===- InputFacts.cpp -----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Plan/InputFacts.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

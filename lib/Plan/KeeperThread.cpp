@@ -1,4 +1,5 @@
 //===- KeeperThread.cpp ---------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "KeeperThread.h"
 
 #include "kb-opt/Support/Error.h"

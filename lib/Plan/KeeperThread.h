@@ -1,4 +1,5 @@
 //===- KeeperThread.h - Keeps what a program leaves behind ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the socket by which one recorded program reaches kb-opt, and the thread
 // that writes its recording.

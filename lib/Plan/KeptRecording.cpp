@@ -1,4 +1,5 @@
 //===- KeptRecording.cpp --------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Plan/KeptRecording.h"
 
 #include "kb-opt/Support/Error.h"

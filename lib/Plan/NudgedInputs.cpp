@@ -1,4 +1,5 @@
 //===- NudgedInputs.cpp - Inputs that are rounded otherwise -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "VariedTypes.h"
 #include "kb-opt/Support/Random.h"
 #include <cstring>

@@ -1,4 +1,5 @@
 //===- OtherDevice.cpp ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Plan/OtherDevice.h"
 
 using namespace kbopt;

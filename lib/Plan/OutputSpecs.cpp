@@ -1,4 +1,5 @@
 //===- OutputSpecs.cpp ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Plan/OutputSpecs.h"
 #include "kb-opt/Support/Error.h"
 

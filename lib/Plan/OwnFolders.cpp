@@ -1,4 +1,5 @@
 //===- OwnFolders.cpp -----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "OwnFolders.h"
 
 #include "kb-opt/Support/Random.h"

@@ -1,4 +1,5 @@
 //===- OwnFolders.h - Folders that a program takes for its own --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what a sandboxed program sees in the place of its working directory and
 // of /tmp, where it may write as it likes, and what it has written there.

@@ -1,4 +1,5 @@
 //===- PlanCompare.cpp - Differences between plans, and renaming ------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Plan/PlanTransform.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"

@@ -1,4 +1,5 @@
 //===- PlanFolder.cpp - Plans that share their data with others ------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Plan/PlanTransform.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FileSystem.h"

@@ -1,4 +1,5 @@
 //===- RecordFields.cpp ---------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Plan/RecordFields.h"
 #include <cstring>
 #include <map>

@@ -1,4 +1,5 @@
 //===- RecordedPlan.cpp -----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Plan/RecordedPlan.h"
 #include "kb-opt/Support/Error.h"
 

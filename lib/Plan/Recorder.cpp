@@ -1,4 +1,5 @@
 //===- Recorder.cpp ---------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Plan/Recorder.h"
 #include "KeeperThread.h"
 #include "OwnFolders.h"

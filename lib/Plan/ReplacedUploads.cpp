@@ -1,4 +1,5 @@
 //===- ReplacedUploads.cpp ------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "ReplacedUploads.h"
 #include "kb-opt/Support/Error.h"
 

@@ -1,4 +1,5 @@
 //===- ReplacedUploads.h - Other bytes for what a host uploads --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns which bytes take the place of those that a running program uploads, where its inputs are to
 // be others: what it computes on its way from results is left alone.

@@ -1,4 +1,5 @@
 //===- VariedInputs.cpp - Other input values for a plan ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "FloatBits.h"
 #include "VariedTypes.h"
 #include "kb-opt/Plan/PlanTransform.h"
@@ -80,7 +81,7 @@ private:
   /// One in four is a zero of either sign. The others leave the upper bits of the mantissa free, so
   /// that sums of thousands of them round nowhere in any order: larger ones leave the range in
   /// which all sums are exact in one order and not in another, and what the original then makes of
-  /// a sum that cancelled is nobody's result.
+  /// a sum that cancelled is no useful result.
   uint64_t denormal() {
     unsigned mantissaBits = (llvm::APFloat::semanticsPrecision(semantics) - 1) * 3 / 5;
     uint64_t sign = random.below(2) << (llvm::APFloat::semanticsSizeInBits(semantics) - 1);

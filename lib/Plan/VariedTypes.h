@@ -1,4 +1,5 @@
 //===- VariedTypes.h - What uploads hold that may be varied -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the types by which the values of a plan's uploads may be changed. Private
 // to lib/Plan.

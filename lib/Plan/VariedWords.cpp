@@ -1,4 +1,5 @@
 //===- VariedWords.cpp - Recorded values in other orders and other integers ---===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the variations that start from what a program uploaded: integers and records mean
 // something (an index, a length), so that most of them must stay what they are.
@@ -251,7 +252,7 @@ llvm::Expected<VariedUploads> kbopt::varyRecorded(const Plan &plan, llvm::String
     uint8_t *first = out.data() + upload->data;
     Elements elements({first, upload->to.bytes()}, size, type);
     Random random(seed * 0x9e3779b97f4a7c15u + number);
-    // Who reads rows between offsets may rely on their order.
+    // Code that reads rows between offsets may rely on their order.
     std::vector<uint64_t> ofOthers = lengths;
     ofOthers.erase(ofOthers.begin() + upload->to.at.buffer);
     if (elements.areOffsets(ofOthers)) {
@@ -353,7 +354,7 @@ public:
 
   /// What \p upload, which carries \p data, takes: what the original makes again, or what an
   /// earlier one took, from the same memory of the host, the same upload, the same place of a
-  /// buffer as large, a place that nobody has taken, or any.
+  /// buffer as large, a free place, or any.
   std::vector<KnownPiece> take(size_t number, const UploadStep &upload, const Plan &its,
                                llvm::StringRef data) {
     std::vector<KnownPiece> found = find(number, upload, its, data);

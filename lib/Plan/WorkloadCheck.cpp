@@ -1,4 +1,5 @@
 //===- WorkloadCheck.cpp - Does a workload fit its function? ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "CxxTypes.h"
 #include "kb-opt/Plan/Workload.h"
 #include "kb-opt/Support/Error.h"

@@ -1,4 +1,5 @@
 //===- WorkloadFinder.cpp - Where a source's workload is written ------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Plan/Workload.h"
 #include "kb-opt/Support/Error.h"
 #include "llvm/Support/FileSystem.h"

@@ -1,4 +1,5 @@
 //===- WorkloadReader.cpp - Workload YAML -----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Plan/Workload.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/YamlTree.h"

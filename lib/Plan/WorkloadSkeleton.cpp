@@ -1,4 +1,5 @@
 //===- WorkloadSkeleton.cpp - A first workload for a function ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "CxxTypes.h"
 #include "kb-opt/Plan/Workload.h"
 #include "llvm/ADT/STLExtras.h"

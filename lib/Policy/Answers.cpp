@@ -1,4 +1,5 @@
 //===- Answers.cpp --------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Answers.h"
 #include "kb-opt/Policy/Choice.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- Answers.h - What the findings and states name ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the candidates that the search owes to what is known of the original: for each kernel that
 // takes time, the passes that findings name and those that answer its primary state.

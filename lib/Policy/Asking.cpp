@@ -1,4 +1,5 @@
 //===- Asking.cpp - Proposals and repairs ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Pending.h"
 #include "kb-opt/Support/Random.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- Attempt.cpp - Attempts in words ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Policy/Environment.h"
 #include "llvm/Support/ErrorHandling.h"
 #include <cmath>

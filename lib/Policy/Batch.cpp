@@ -1,4 +1,5 @@
 //===- Batch.cpp - Requests that are tried together ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the way of a batch: applied in parallel, settled in order (merging, roofline,
 // budget), judged in parallel, resolved in order, repaired.
@@ -298,7 +299,7 @@ llvm::Expected<std::vector<Attempt>> Explorer::carryOut(std::vector<Pending> &pe
     Attempt attempt = resolve(entry);
     attempts.push_back(attempt);
     if (attempt.failure == FailureClass::Budget)
-      continue; // nobody was asked
+      continue; // no model was asked
     if (entry.fate != Pending::Fate::NoMove && attempt.before.empty())
       triedAt[key] = result.attempts.size();
     if (attempt.verdict == VerdictKind::Incorrect && attempt.gate)

@@ -1,4 +1,5 @@
 //===- Beam.cpp -----------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Beam.h"
 #include "Crossover.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- Beam.h - A beam of different families --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the strategy `beam`: the fastest programs of different families go forward
 // together, winners are crossed in every round, and a round that brings little is

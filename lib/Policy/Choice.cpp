@@ -1,4 +1,5 @@
 //===- Choice.cpp - Weights and parameters of the next step ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Policy/Choice.h"
 #include "Parameters.h"
 #include "llvm/ADT/STLExtras.h"
@@ -107,8 +108,8 @@ std::optional<Parameters> bestOfSearch(const Explorer &explorer, const Action &a
   return parameters;
 }
 
-/// Whether the planner, who was shown all that may be asked about \p kernel at \p node, saw no use
-/// in any of it.
+/// Whether the planner, which was shown all that may be asked about \p kernel at \p node, saw no
+/// use in any of it.
 bool isDeclined(const Explorer &explorer, const ExplorerNode &node, const std::string &kernel) {
   return llvm::any_of(explorer.attempts(), [&](const Attempt &attempt) {
     return attempt.parent == node.id && attempt.step.kernel == kernel && attempt.repair == 0 &&

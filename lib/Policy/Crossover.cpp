@@ -1,4 +1,5 @@
 //===- Crossover.cpp ------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Crossover.h"
 #include "llvm/ADT/STLExtras.h"
 

@@ -1,4 +1,5 @@
 //===- Crossover.h - Two winners in one -------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the union of two pipelines and its trial. Each step of it is a move like
 // any other: applied, judged, recorded.

@@ -1,4 +1,5 @@
 //===- Explorer.cpp - Programs that were seen, and what is kept of them ---===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Policy/Explorer.h"
 #include "Prover.h"
 #include "llvm/ADT/STLExtras.h"

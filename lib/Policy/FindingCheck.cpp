@@ -1,4 +1,5 @@
 //===- FindingCheck.cpp - What of a role's words is taken -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Policy/Learning.h"
 #include "kb-opt/Support/Error.h"
 #include "llvm/ADT/STLExtras.h"
@@ -127,7 +128,7 @@ std::string refusalOfState(const Finding &finding, const ReplayBuffer &buffer,
 
 std::string refusalOfProposal(const Finding &finding, const ReplayBuffer &buffer) {
   if (!llvm::is_contained(buffer.states, finding.state))
-    return "nobody knows a state '" + finding.state + "'";
+    return "unknown state '" + finding.state + "'";
   if (!llvm::is_contained(buffer.passes, finding.pass))
     return "no pass '" + finding.pass + "' applies in this run";
   for (const ReplaySample &sample : buffer.samples)

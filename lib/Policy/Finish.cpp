@@ -1,4 +1,5 @@
 //===- Finish.cpp - Ablation and confirmation of the winner ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Policy/Explorer.h"
 #include "llvm/ADT/STLExtras.h"
 

@@ -1,4 +1,5 @@
 //===- FirstSteps.cpp -----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "FirstSteps.h"
 #include "kb-opt/Policy/Choice.h"
 #include "llvm/ADT/STLExtras.h"

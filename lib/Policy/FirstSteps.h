@@ -1,4 +1,5 @@
 //===- FirstSteps.h - The usual steps, all of them at once ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the first candidate of single steps in a search that ends early: the passes that often pay
 // and seldom cost, wherever they apply, as one program.

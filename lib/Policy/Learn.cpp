@@ -1,4 +1,5 @@
 //===- Learn.cpp - Credit, the end of a batch, states without entries -----===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Pending.h"
 #include "llvm/ADT/STLExtras.h"
 

@@ -1,4 +1,5 @@
 //===- Minimal.cpp --------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Minimal.h"
 #include "Crossover.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- Minimal.h - The baseline without a team ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the strategy `minimal`: rollouts whose every step asks one role for the
 // whole kernel; no choice of passes, no debugger, no knowledge (KernelBlaster,

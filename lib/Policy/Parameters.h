@@ -1,4 +1,5 @@
 //===- Parameters.h - Neighbours among a pass's options ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_LIB_POLICY_PARAMETERS_H
 #define KBOPT_LIB_POLICY_PARAMETERS_H
 

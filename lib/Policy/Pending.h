@@ -1,4 +1,5 @@
 //===- Pending.h - A request on its way through a batch ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_LIB_POLICY_PENDING_H
 #define KBOPT_LIB_POLICY_PENDING_H
 

@@ -1,4 +1,5 @@
 //===- Proofs.cpp - What is proven, and what is refused then ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what a search does with proofs: which leader is proven beside it, and what becomes of a
 // program that a proof refuses.

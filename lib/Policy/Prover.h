@@ -1,4 +1,5 @@
 //===- Prover.h - Proofs beside a search -------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the one proof that runs while candidates are screened: first the original's own gates, then
 // those of one leader after the other. What is proven next is decided by the explorer.

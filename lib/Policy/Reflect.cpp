@@ -1,4 +1,5 @@
 //===- Reflect.cpp - Evaluator, gap analyst, updater, state ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/LLM/StructuredReply.h"
 #include "kb-opt/Policy/Learning.h"
 #include "kb-opt/Support/Error.h"
@@ -19,7 +20,7 @@ constexpr size_t mostShown = 24;
 constexpr size_t mostFigures = 3;
 /// So many lessons of a batch are taken.
 constexpr size_t mostLessons = 8, mostStates = 2, mostProposals = 3;
-/// A proposal may promise 30 %: nobody has seen it yet.
+/// A proposal may promise 30 %: it is untested.
 const double largestProposal = std::log(1.3);
 
 constexpr llvm::StringLiteral allRoles = "A search makes CUDA kernels faster: it tries passes in "

@@ -1,4 +1,5 @@
 //===- Rollout.cpp --------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Rollout.h"
 #include "Crossover.h"
 #include "llvm/ADT/STLExtras.h"

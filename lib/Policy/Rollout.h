@@ -1,4 +1,5 @@
 //===- Rollout.h - KernelBlaster's rollouts ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the strategy `rollout`: trajectories from the original, each step drawn
 // in proportion to what the knowledge base predicts, batches of trajectories

@@ -1,4 +1,5 @@
 //===- Search.cpp - Names and the list of strategies ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Policy/Search.h"
 #include "Beam.h"
 #include "FirstSteps.h"

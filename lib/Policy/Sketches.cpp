@@ -1,4 +1,5 @@
 //===- Sketches.cpp -------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Sketches.h"
 #include "Answers.h"
 #include "kb-opt/Policy/Choice.h"

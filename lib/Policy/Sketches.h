@@ -1,4 +1,5 @@
 //===- Sketches.h - Whole schedules before single steps ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the first phase of every search: for each kernel that could be raised, the schedules
 // that its sketches list are tried together, and the search goes on from the best.

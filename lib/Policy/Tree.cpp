@@ -1,4 +1,5 @@
 //===- Tree.cpp -----------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Tree.h"
 #include "Crossover.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- Tree.h - STARK's tree search -----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the strategy `tree`: one move at a time to the fastest program so far or,
 // with probability epsilon, to any leaf; the original has few children, and a

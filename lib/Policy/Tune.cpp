@@ -1,4 +1,5 @@
 //===- Tune.cpp - The winner with other parameters -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the climb from the winner's parameters, and the way of a whole pipeline
 // through programs that the search may not have seen.

@@ -1,4 +1,5 @@
-//===- Dependences.cpp - Who touches which element ----------------------------===//
+//===- Dependences.cpp - Threads that touch one element -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the proof that points are independent of each other, and the order that loops need.
 //

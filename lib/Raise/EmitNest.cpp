@@ -1,4 +1,5 @@
 //===- EmitNest.cpp - The raised form as operations ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the conversion of polynomials to affine expressions and of statements to operations.
 //

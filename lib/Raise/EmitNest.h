@@ -1,4 +1,5 @@
 //===- EmitNest.h - The raised form as operations ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns printing points and statements as kb.nest. Private to the library.
 //

@@ -1,4 +1,5 @@
 //===- FindChanges.cpp - Variables that are not followed -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the search for variables that are changed deeper than they are declared.
 //

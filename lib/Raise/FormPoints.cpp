@@ -1,4 +1,5 @@
 //===- FormPoints.cpp - From threads to points ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns turning blockIdx * blockDim + threadIdx, guards and grid-stride loops into dimensions.
 //

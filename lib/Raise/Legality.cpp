@@ -1,4 +1,5 @@
 //===- Legality.cpp - What may be assumed of a raised kernel ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the questions about memory: which executions of which accesses of a nest can
 // touch the same element.
@@ -42,7 +43,7 @@ public:
 
 private:
   void collect(Operation *op);
-  /// Whether what is stored to could also be reached in a way that nobody tests.
+  /// Whether what is stored to could also be reached in a way that is not tested.
   std::string hiddenOverlap();
   bool isConstantMemory(kb::BaseAttr base);
 

@@ -1,4 +1,5 @@
 //===- LoopForms.cpp - Loops as for loops -----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the view of while and do loops as the for loops that they could have been written as. The
 // given tree stays as it is: what is new refers to its parts.

@@ -1,4 +1,5 @@
 //===- LoopForms.h - Loops as for loops -------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the view of while and do loops as the for loops that they could have been written as.
 // Private to the library.

@@ -1,4 +1,5 @@
 //===- LoopShapes.cpp - Loops in a form that says more -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns two changes of loops that keep what each element goes through, in its order, and one of
 // scalars:

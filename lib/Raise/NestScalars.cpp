@@ -1,4 +1,5 @@
-//===- NestScalars.cpp - Scalars of a nest and who uses them -----------------===//
+//===- NestScalars.cpp - Scalars of a nest and their uses --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the rules for variables that kb.reduce and a reassigning kb.let change.
 //

@@ -1,4 +1,5 @@
-//===- NestScalars.h - Scalars of a nest and who uses them ------*- C++ -*-===//
+//===- NestScalars.h - Scalars of a nest and their uses ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the question whether an iteration leaves something to another in a scalar.
 // Private to the library.

@@ -1,4 +1,5 @@
 //===- NestSpace.cpp - Expressions of a nest in another place ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "NestSpace.h"
 

@@ -1,4 +1,5 @@
 //===- NestSpace.h - Expressions of a nest in another place -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns moving expressions, operands and conditions of a nest to where other dimensions are around
 // them. Private to the library.

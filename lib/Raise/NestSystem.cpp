@@ -1,4 +1,5 @@
 //===- NestSystem.cpp - Integer systems over two instances of a nest ---------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns polynomials, their linearisation, and the call into Presburger arithmetic.
 //

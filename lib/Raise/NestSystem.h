@@ -1,4 +1,5 @@
 //===- NestSystem.h - Integer systems over two instances of a nest -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns turning what is known of two executions of raised statements into an integer
 // system that MLIR's Presburger library can decide. Products become free variables, which only ever

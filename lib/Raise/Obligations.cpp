@@ -1,4 +1,5 @@
 //===- Obligations.cpp - What polynomials rest on -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns bounds of polynomials, and turning "this fits 32 bits" into conditions over what a launch
 // knows.

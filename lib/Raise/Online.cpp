@@ -1,4 +1,5 @@
 //===- Online.cpp - Maximum and rescaled sum in one loop, told apart --------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the symbolic run of one iteration: after it, each sum must be what it was, times exp(old -
 // new maximum), plus terms with exp(x - new maximum).

@@ -1,4 +1,5 @@
 //===- Online.h - Maximum and rescaled sum in one loop, told apart -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the way from a loop that updates a maximum and sums of exponentials relative to it to one
 // loop for the maximum and one for the sums. Private to the library.

@@ -1,4 +1,5 @@
 //===- OnlineSplit.cpp - One iteration of an online loop --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the symbolic run of an iteration, in which `@m3` is the maximum after its third change,
 // `@sx` the sum x before the iteration, and `@xm` the scalar m of another lane.

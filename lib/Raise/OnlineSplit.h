@@ -1,4 +1,5 @@
 //===- OnlineSplit.h - One iteration of an online loop ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what is known of scalars while an iteration is run symbolically. Private to the library.
 //

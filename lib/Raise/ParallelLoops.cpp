@@ -1,4 +1,5 @@
 //===- ParallelLoops.cpp - Loops of a point that are dimensions ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns turning a loop that one thread runs, and whose iterations are independent, into a dimension
 // of the nest: then the sum inside it has two dimensions, and a triangle is a domain.

@@ -1,4 +1,5 @@
 //===- PeelPoints.cpp - Guards and loops of a thread as dimensions ------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns taking the guards around a kernel as extents, and joining dimensions with grid-stride loops,
 // tiles and neighbours.

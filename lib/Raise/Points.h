@@ -1,4 +1,5 @@
 //===- Points.h - From threads to points ------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the raised form before it is printed as kb.nest: dimensions instead of threads and
 // blocks. Private to the library.

@@ -1,4 +1,5 @@
 //===- Raise.cpp - From a kernel to what it computes ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the way of one kernel through the steps that ThreadProgram.h lists.
 //

@@ -1,4 +1,5 @@
 //===- ReadArrays.cpp - Arrays of a thread as scalars --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the scalars that stand for the elements of an array that a thread has for itself, and the
 // unrolling of the loops that index it.

@@ -1,4 +1,5 @@
 //===- ReadAssignments.cpp - Assignments of one thread ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the reading of assignments to variables, pointers and elements.
 //

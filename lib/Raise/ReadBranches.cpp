@@ -1,4 +1,5 @@
 //===- ReadBranches.cpp - Ways out of a loop, and switches --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the reading of branches that end a loop, and of switches, as conditions.
 //

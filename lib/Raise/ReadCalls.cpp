@@ -1,4 +1,5 @@
 //===- ReadCalls.cpp - Device functions in their callers' place ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the inlining of functions that take pointers or know of threads, and the groups
 // of cooperative_groups.

@@ -1,4 +1,5 @@
 //===- ReadCombine.cpp - Steps of reductions -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the recognition of statements that combine a value into a scalar.
 //

@@ -1,4 +1,5 @@
 //===- ReadConditions.cpp - Conditions as constraints and text -------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the splitting of a condition into integer constraints and the rest.
 //

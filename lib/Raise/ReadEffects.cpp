@@ -1,4 +1,5 @@
 //===- ReadEffects.cpp - Calls that stand alone ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the reading of calls for what they do: barriers, atomics, stores.
 //

@@ -1,4 +1,5 @@
 //===- ReadFacts.cpp - What is known of integers ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the question whether values are positive or fit their types, by what is known, by conditions
 // around them, or as requirements and obligations.

@@ -1,4 +1,5 @@
 //===- ReadFields.cpp - Fields of structs in memory ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the addresses of fields: an array of structs whose numbers all have one type is an array of
 // these numbers, in which `particles[i].v` is an element.

@@ -1,4 +1,5 @@
 //===- ReadIntegers.cpp - Integer expressions as polynomials ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the evaluation of index arithmetic, and what it rests on: signed overflow is undefined, so
 // that a polynomial is the value; unsigned arithmetic is one modulo 2^bits, until a comparison, a

@@ -1,4 +1,5 @@
 //===- ReadLoops.cpp - Counted loops ----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the reading of for loops whose header says how often they run.
 //

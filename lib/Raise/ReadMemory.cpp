@@ -1,4 +1,5 @@
 //===- ReadMemory.cpp - Pointers and elements ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the evaluation of pointers to a base and an offset in elements.
 //

@@ -1,4 +1,5 @@
 //===- ReadNames.cpp - Names that another kernel sees ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the text of types and names, and the question which of them are in sight outside of the
 // kernel.

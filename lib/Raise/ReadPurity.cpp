@@ -1,4 +1,5 @@
 //===- ReadPurity.cpp - Functions of values alone --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the question whether a device function does no more than compute a value.
 //

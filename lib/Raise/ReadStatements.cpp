@@ -1,4 +1,5 @@
 //===- ReadStatements.cpp - Statements of one thread -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the reading of a kernel's statements in the order of its text, with early returns and
 // `continue` turned into conditions.

@@ -1,4 +1,5 @@
 //===- ReadText.cpp - The user's expressions with holes --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns copying expressions: text as the user wrote it, with holes for elements and index values.
 // What stands in a macro's body is printed from the AST.

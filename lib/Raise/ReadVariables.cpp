@@ -1,4 +1,5 @@
 //===- ReadVariables.cpp - Declarations of one thread ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the reading of declarations: shared memory, pointers, references, and values that are
 // followed.

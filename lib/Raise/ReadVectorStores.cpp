@@ -1,4 +1,5 @@
 //===- ReadVectorStores.cpp - Variables and stores of vectors --------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the declaration of vectors as scalars, and assignments to all of their parts at once.
 //

@@ -1,4 +1,5 @@
 //===- ReadVectors.cpp - Vectors as the scalars they consist of ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the splitting of CUDA's vector types: `*(float4 *)(x + i)` is four elements of x, and a
 // float4 of the thread is four scalars.

@@ -1,4 +1,5 @@
 //===- Scalarize.cpp - Values that need no memory ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns keeping elements in scalars: an element that a loop only updates, and a value that is loaded
 // again right after it was stored.

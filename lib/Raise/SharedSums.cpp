@@ -1,4 +1,5 @@
 //===- SharedSums.cpp - Sums of a block in shared memory --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the recognition of a shared array that is set to zero, added to, and added to global memory.
 //

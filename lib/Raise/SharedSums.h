@@ -1,4 +1,5 @@
 //===- SharedSums.h - Sums of a block in shared memory ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the way from atomic additions to a shared array, which the block adds to global memory at
 // its end, to atomic additions to global memory. Private to the library.

@@ -1,4 +1,5 @@
 //===- Simplify.cpp - Sums that need fewer terms ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns which dimensions of points the sums of a nest do not need.
 //

@@ -1,4 +1,5 @@
 //===- SimplifySums.cpp - Sums with less in them ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   for k: s += scale * (x[k] * ((k == j ? 1 : 0) - x[j])) * y[k]
 // ==>

@@ -1,4 +1,5 @@
 //===- SimplifySums.h - Sums with less in them ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the rewriting of the sums that one inner dimension forms. Private to the library.
 //

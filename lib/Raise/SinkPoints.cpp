@@ -1,4 +1,5 @@
 //===- SinkPoints.cpp - Dimensions of points as inner ones ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   points (i, j):  s = sum over k of x[i, k];  y[i, j] = x[i, j] / s
 // ==>

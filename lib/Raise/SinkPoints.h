@@ -1,4 +1,5 @@
 //===- SinkPoints.h - Dimensions of points as inner ones --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what is the same for all points along some dimensions: which scalars those are, and making
 // these dimensions inner ones that stand after them. Private to the library.

@@ -1,4 +1,5 @@
 //===- Space.cpp - The variables of a thread program -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns divisions, substitution and printing of polynomials.
 //

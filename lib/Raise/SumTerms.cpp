@@ -1,4 +1,5 @@
 //===- SumTerms.cpp - The term of a sum as products -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what may be taken apart: arithmetic in one floating-point type. Everything else is one
 // factor.

@@ -1,4 +1,5 @@
 //===- SumTerms.h - The term of a sum as products ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns reading the expression that a kb.reduce adds as products of factors, those that vary with
 // the loop apart from those that do not. Private to the library.

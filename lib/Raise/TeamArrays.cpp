@@ -1,4 +1,5 @@
 //===- TeamArrays.cpp - Shared arrays of a team ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what shared arrays hold: partial results by thread or warp, one value for all, or a copy of
 // other memory.

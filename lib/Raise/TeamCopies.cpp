@@ -1,4 +1,5 @@
 //===- TeamCopies.cpp - Scalars that only hand on another ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the removal of copies that undoing a team's cooperation leaves: `sum_2 = sum` where sum
 // does not change before sum_2 is used last.

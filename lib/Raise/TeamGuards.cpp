@@ -1,4 +1,5 @@
 //===- TeamGuards.cpp - Conditions on the threads of a team ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what stands under a condition that some threads of a team fulfil.
 //

@@ -1,4 +1,5 @@
 //===- TeamLanes.cpp - What each thread of a team computes alone -------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns scalars that differ between the threads: they are computed again in every loop over the
 // team that needs them.

@@ -1,4 +1,5 @@
 //===- TeamLoops.cpp - Loops that a team shares out --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the way from `for (i = tid; i < n; i += size)` to `for (i = 0; i < n; ++i)`, also where each
 // thread takes several elements in a round, and what the iterations may do.

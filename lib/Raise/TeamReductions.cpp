@@ -1,4 +1,5 @@
 //===- TeamReductions.cpp - How partial results become one -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns shuffles, reductions of cooperative groups, trees in shared memory, and sums that one thread
 // forms of an array of partial results.

@@ -1,4 +1,5 @@
 //===- TeamText.cpp - Texts with holes --------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns small questions and changes on the texts of a thread program.
 //

@@ -1,4 +1,5 @@
 //===- TeamText.h - Texts with holes ----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns small questions and changes on the texts of a thread program. Private to the library.
 //

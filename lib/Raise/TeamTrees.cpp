@@ -1,4 +1,5 @@
 //===- TeamTrees.cpp - Reductions in shared memory --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns loops over halving or doubling strides in which threads combine two elements of a
 // shared array, and the single steps of such a loop where it is unrolled.

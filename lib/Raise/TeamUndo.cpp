@@ -1,4 +1,5 @@
 //===- TeamUndo.cpp - One team's cooperation, undone -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the walk over the statements that all threads of a team execute together.
 //

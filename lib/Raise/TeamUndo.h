@@ -1,4 +1,5 @@
 //===- TeamUndo.h - One team's cooperation, undone --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what is known of scalars and shared arrays while a thread program is rewritten for one
 // team. Private to the library.

@@ -1,4 +1,5 @@
 //===- Teams.cpp - Undoing the cooperation of threads ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the choice of the team: the threads of a block, of a warp, or of a part of a warp.
 //

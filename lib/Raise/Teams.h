@@ -1,4 +1,5 @@
 //===- Teams.h - Undoing the cooperation of threads -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the step of raising that turns what the threads of a block, warp or part of a warp do
 // together for one point into what a single thread would do. Private to the library.

@@ -1,4 +1,5 @@
 //===- Terms.cpp - C++ expressions as trees and as sums of products ---------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns a small parser for arithmetic, and its normal form.
 //

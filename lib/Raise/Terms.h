@@ -1,4 +1,5 @@
 //===- Terms.h - C++ expressions as trees and as sums of products -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the reading of the texts of a thread program as arithmetic, and the form in which two of
 // them can be compared as real numbers. Private to the library.

@@ -1,4 +1,5 @@
 //===- ThreadProgram.cpp - What one thread of a kernel does ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns walking, rewriting and printing the tree.
 //

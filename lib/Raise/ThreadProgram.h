@@ -1,4 +1,5 @@
 //===- ThreadProgram.h - What one thread of a kernel does -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the tree between Clang's AST and kb.nest: what ONE thread does, as plain data, with
 // every address and condition as an exact integer polynomial over thread, block and loop

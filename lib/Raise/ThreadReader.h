@@ -1,4 +1,5 @@
 //===- ThreadReader.h - From the AST to a thread program --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the reading of one kernel's AST. Private to the library.
 //

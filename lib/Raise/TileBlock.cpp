@@ -1,4 +1,5 @@
 //===- TileBlock.cpp - Threads of a block as rows and columns ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the arrangement of the threads of a block so that each axis of the grid has an axis of the
 // block beside it:

@@ -1,4 +1,5 @@
 //===- TileFill.cpp - A store to a shared array, by element -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the numbering of the threads that fill a shared array, and its inverse.
 //

@@ -1,4 +1,5 @@
 //===- TileFill.h - A store to a shared array, by element -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the way from the index of an element of a shared array to the thread that stored it. Private
 // to the library.

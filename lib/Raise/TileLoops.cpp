@@ -1,4 +1,5 @@
 //===- TileLoops.cpp - Loops over tiles as loops over terms ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what is left to do once tiles are gone: one loop in place of one over tiles and one inside
 // each, without the zeros at the end of the last tile, and without scalars that only handed on a

@@ -1,4 +1,5 @@
 //===- TileOutputs.cpp - Several outputs of a thread as loops ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the way from a thread that computes several outputs, each written down on its own, to loops
 // over them:
@@ -267,7 +268,8 @@ void dropKnown(std::vector<Statement> &body, llvm::ArrayRef<Constraint> known) {
 
 void rollOutputs(ThreadProgram &program) {
   if (!OutputRoller(program).run())
-    program.refuse("the outputs of a thread that uses shared memory are no rows and columns");
+    program.refuse(
+        "cannot match the outputs of a thread that uses shared memory to rows and columns");
 }
 
 } // namespace kbopt::raise

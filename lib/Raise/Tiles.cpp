@@ -1,4 +1,5 @@
 //===- Tiles.cpp - Copies of memory in shared arrays -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the walk over a block's statements in which stores to shared arrays are noted, and loads
 // after a barrier become what was stored.

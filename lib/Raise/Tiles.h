@@ -1,4 +1,5 @@
 //===- Tiles.h - Copies of memory in shared arrays --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the step of raising that reads what a block has copied into shared memory from where it came
 // from. Private to the library.
@@ -52,7 +53,7 @@ void arrangeBlock(ThreadProgram &program, TileBlock &block, analysis::LaunchRang
 void restoreBlock(ThreadProgram &program, std::vector<Dimension> &dimensions,
                   const TileBlock &block);
 
-/// Removes scalars that nobody reads, conditions and loops without a body, and puts scalars that
+/// Removes unread scalars, conditions and loops without a body, and puts scalars that
 /// are read once in their place.
 void cleanScalars(ThreadProgram &program);
 

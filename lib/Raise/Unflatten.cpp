@@ -1,4 +1,5 @@
 //===- Unflatten.cpp - Digits of an index ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns splitting a dimension that a kernel takes apart by division: with i = (b * T + t) * C + c
 // the dimension i becomes b, t and c.

@@ -1,4 +1,5 @@
 //===- Diff.cpp - Unified diffs ------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Report/Diff.h"
 #include "llvm/ADT/ArrayRef.h"

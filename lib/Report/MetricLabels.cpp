@@ -1,4 +1,5 @@
 //===- MetricLabels.cpp ---------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "MetricLabels.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,4 +1,5 @@
 //===- MetricLabels.h - Metrics in Nsight Compute's words -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the one table from metric names to the labels and units that users know.
 //

@@ -1,4 +1,5 @@
 //===- PassTable.cpp - The text of --list-passes ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Report/PassTable.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,4 +1,5 @@
 //===- ProfilePage.cpp - Sections and labels of a profile -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the page's form as text and as JSON.
 //

@@ -1,4 +1,5 @@
 //===- RemarkYaml.cpp - Remarks as LLVM writes them ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Report/RemarkYaml.h"
 #include "llvm/Remarks/Remark.h"

@@ -1,4 +1,5 @@
 //===- ReportCharts.cpp - Gain over time, and the roofline ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the two drawings that stand side by side. The roofline is that of Williams,
 // Waterman and Patterson (2009) in floating-point operations; where a kernel has none, or

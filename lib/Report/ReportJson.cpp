@@ -1,4 +1,5 @@
 //===- ReportJson.cpp - The figures of a search for programs --------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Report/ReportPage.h"
 #include "llvm/Support/JSON.h"
 

@@ -1,4 +1,5 @@
 //===- ReportKernels.cpp - Kernels before and after -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the comparison of the two programs' kernels, in Nsight Compute's words.
 //

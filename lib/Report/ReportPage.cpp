@@ -1,4 +1,5 @@
 //===- ReportPage.cpp - The page that --report writes ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the document: its head, the order of the sections, and what is said of those that
 // are left out. A policy in the head lets no other script run than the page's own and

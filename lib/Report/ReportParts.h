@@ -1,4 +1,5 @@
 //===- ReportParts.h - What a report is made of -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the list of the page's parts, each in a file of its own, and the words and
 // numbers that they share. Nothing reaches the page but through `escaped`.

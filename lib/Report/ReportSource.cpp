@@ -1,4 +1,5 @@
 //===- ReportSource.cpp - Program text in a report ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what is shown beside lines of the program: the patch, old and new side by side,
 // and what the lines of the original cost.

@@ -1,4 +1,5 @@
 //===- ReportStyle.cpp - Looks and behaviour of a report ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the style sheet and the script of the page. Neither has a character that HTML and
 // XML parsers read differently; without the script every link still leads to its row.

@@ -1,4 +1,5 @@
 //===- ReportTables.cpp - What a report says of search and proof ----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the pipeline, the attempts, the gates, lessons, cost and versions, as tables.
 //

@@ -1,4 +1,5 @@
 //===- ReportTimeline.cpp - When a search got where ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "ReportParts.h"
 #include "llvm/Support/FormatVariadic.h"
 

@@ -1,4 +1,5 @@
 //===- ReportTree.cpp - The search tree -----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the drawing of programs (marks) and moves (edges): to the right goes one move, the
 // winner's way is the top row, every program is drawn where it was first reached.

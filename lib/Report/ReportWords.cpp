@@ -1,4 +1,5 @@
 //===- ReportWords.cpp - Escaping, numbers and marks of a report ----------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "ReportParts.h"
 #include "llvm/Support/JSON.h"
 #include <cmath>

@@ -1,4 +1,5 @@
 //===- AllocationTest.cpp - Telling allocations apart at a launch ----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Rewrite/AllocationTest.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -1,4 +1,5 @@
 //===- AstTools.cpp - What several passes ask of an AST --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Rewrite/AstTools.h"
 #include "clang/Lex/Lexer.h"

@@ -1,4 +1,5 @@
 //===- Coverage.cpp - Which elements a launch covers -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Rewrite/Coverage.h"
 

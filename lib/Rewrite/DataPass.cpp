@@ -1,4 +1,5 @@
 //===- DataPass.cpp - A pass without C++ -----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Rewrite/DataPass.h"
 #include "kb-opt/Rewrite/AstTools.h"

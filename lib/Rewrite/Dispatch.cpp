@@ -1,4 +1,5 @@
 //===- Dispatch.cpp - Launches that choose between two kernels -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Rewrite/Dispatch.h"
 #include "kb-opt/Rewrite/AstTools.h"

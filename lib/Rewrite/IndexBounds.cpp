@@ -1,4 +1,5 @@
 //===- IndexBounds.cpp - How large the integers of a kernel get ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Rewrite/IndexBounds.h"
 #include "kb-opt/Rewrite/Dispatch.h"

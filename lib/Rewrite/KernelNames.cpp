@@ -1,4 +1,5 @@
 //===- KernelNames.cpp - Names of second kernels --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns how a kernel that a pass writes beside another is called, and telling such names from the
 // user's.

@@ -1,4 +1,5 @@
 //===- LaunchShape.cpp - How large the blocks of a kernel get --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Rewrite/LaunchShape.h"
 #include "kb-opt/Rewrite/AstTools.h"

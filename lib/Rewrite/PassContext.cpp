@@ -1,4 +1,5 @@
 //===- PassContext.cpp - The program as passes see it ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Rewrite/PassContext.h"
 #include "kb-opt/Raise/Raise.h"

@@ -1,4 +1,5 @@
 //===- PassFile.cpp - Reading passes without C++ ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Rewrite/PassFile.h"
 #include "kb-opt/Knowledge/State.h"

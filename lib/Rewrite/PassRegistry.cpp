@@ -1,4 +1,5 @@
 //===- PassRegistry.cpp - The passes that a tool knows ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Rewrite/PassRegistry.h"
 #include "kb-opt/Rewrite/DataPass.h"

@@ -1,4 +1,5 @@
 //===- RecordedLaunch.cpp - What a workload passes to a kernel --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Rewrite/RecordedLaunch.h"
 #include "kb-opt/Schedule/Sketch.h"

@@ -1,4 +1,5 @@
 //===- RewritePass.cpp - One optimization of CUDA source -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Rewrite/RewritePass.h"
 #include "kb-opt/Support/Error.h"

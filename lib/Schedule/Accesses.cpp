@@ -1,4 +1,5 @@
 //===- Accesses.cpp - How elements of a nest lie along a dimension ----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Accesses.h"
 

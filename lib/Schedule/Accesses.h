@@ -1,4 +1,5 @@
 //===- Accesses.h - How elements of a nest lie along a dimension -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the questions that every sketch asks about array elements: their stride along a dimension,
 // whether several of them can be moved at once, and whether two operands are the same element.

@@ -1,4 +1,5 @@
 //===- Bounds.cpp - Extremes of affine expressions --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Bounds.h"
 #include "Accesses.h"

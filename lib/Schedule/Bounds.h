@@ -1,4 +1,5 @@
 //===- Bounds.h - Extremes of affine expressions ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what printers of tiles ask about a condition or an extent that depends on dimensions: its
 // value at one end of a dimension, and how it reads as a comparison. Private to the library.

@@ -1,4 +1,5 @@
 //===- Columns.cpp - A block for a few columns of a matrix ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the sketch `columns`: a reduction down the columns of a matrix whose rows lie one after the
 // other. Neighbouring lanes take neighbouring columns, the rest of the block shares the rows, and

@@ -1,4 +1,5 @@
 //===- ColumnsNest.cpp - A nest as columns of a matrix ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ColumnsNest.h"
 #include "Accesses.h"

@@ -1,4 +1,5 @@
 //===- ColumnsNest.h - A nest as columns of a matrix ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what the `columns` sketch finds in a nest: the dimension that lanes run along, and the loops
 // whose iterations the rest of a block shares. Private to the library.

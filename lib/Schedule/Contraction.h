@@ -1,4 +1,5 @@
 //===- Contraction.h - A nest with reuse between two dimensions -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what the sketch `contraction` knows of a nest: the two dimensions between which loaded
 // elements are used again, the sum, and what happens before and after it. Private to the library.
@@ -63,7 +64,7 @@ std::string findContraction(kb::NestOp nest, Contraction &contraction);
 /// Whether \p op, a statement of a nest, names \p name in its text or its operands.
 bool mentions(mlir::Operation *op, llvm::StringRef name);
 
-/// The block tile and who computes what of it; the keys of the schedule.
+/// The block tile and which thread computes what of it; the keys of the schedule.
 struct ContractionShape {
   int64_t bm = 0, bn = 0, bk = 0, tm = 0, tn = 0, stages = 2, group = 1;
   int64_t split = 1;         ///< parts of each tile's terms, summed by different warps

@@ -1,4 +1,5 @@
 //===- ContractionAsync.cpp - A contraction fed by cp.async -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the kernel whose operand tiles are copied to shared memory past the registers, several tiles
 // ahead. It wins where a chip is filled by few or small tiles. Sums as in ContractionSimt.cpp.

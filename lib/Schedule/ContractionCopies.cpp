@@ -1,4 +1,5 @@
 //===- ContractionCopies.cpp - Tiles on their way to shared memory ----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns which elements of an operand's tile a thread copies and where it finds them: one place of
 // every tile, so that a pointer and constant distances suffice, or a place that is computed for

@@ -1,4 +1,5 @@
 //===- ContractionForm.cpp - Which nests are contractions --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Bounds.h"
 #include "Contraction.h"

@@ -1,4 +1,5 @@
 //===- ContractionMma.cpp - A contraction on the matrix units ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the kernel that multiplies half or bf16 operands by mma.sync into float sums: tiles arrive
 // by cp.async, chunks of 16 bytes exchanged within a row so that ldmatrix reads without conflicts,

@@ -1,4 +1,5 @@
 //===- ContractionMma.h - Contractions on the matrix units ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what kernels for the matrix units have in common: tiles that arrive by cp.async, fragments
 // that are one step ahead, and the loop over tiles. Private to the library.

@@ -1,4 +1,5 @@
 //===- ContractionOutputs.cpp - Before and after the sums -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns how initial values and what follows the sums are printed: the user's statements for each
 // output of a thread.

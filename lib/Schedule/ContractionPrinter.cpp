@@ -1,4 +1,5 @@
 //===- ContractionPrinter.cpp - What all contraction kernels print ----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ContractionPrinter.h"
 #include "Bounds.h"

@@ -1,4 +1,5 @@
 //===- ContractionPrinter.h - What all contraction kernels print -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the parts that the printers of a contraction share: where a block's tile lies, loads of
 // operand tiles, initial values and what follows the sum. Private to the library.

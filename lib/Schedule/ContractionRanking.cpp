@@ -1,4 +1,5 @@
 //===- ContractionRanking.cpp - Which tile is best ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ContractionRanking.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- ContractionRanking.h - Which tile is best ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what each tile reaches, as measured, and what follows for a launch: the tiles in the order
 // in which they are worth trying, and at how many blocks a large tile becomes the better one.

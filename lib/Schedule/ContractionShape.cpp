@@ -1,4 +1,5 @@
 //===- ContractionShape.cpp - Which tiles can be printed --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what a block tile costs, and which ones fit a chip and a contraction.
 //

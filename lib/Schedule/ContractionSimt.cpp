@@ -1,4 +1,5 @@
 //===- ContractionSimt.cpp - A contraction on the arithmetic units ----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the kernel whose threads keep a tile of outputs in registers: operand tiles wait transposed
 // in shared memory, and the next ones are loaded into registers meanwhile. One accumulator per

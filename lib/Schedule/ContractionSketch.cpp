@@ -1,4 +1,5 @@
 //===- ContractionSketch.cpp - Tiling with reuse ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ContractionRanking.h"
 #include "Sketches.h"

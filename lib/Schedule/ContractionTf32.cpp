@@ -1,4 +1,5 @@
 //===- ContractionTf32.cpp - Floats on the matrix units ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the kernel that rounds floats to tf32 and multiplies them by mma.sync into float sums. Rows
 // of the tiles are padded so that the lanes of a warp read from different banks. The layout of

@@ -1,4 +1,5 @@
 //===- CudaText.cpp - Pieces of a raised nest as CUDA text ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "CudaText.h"
 #include "llvm/ADT/SmallVectorExtras.h"

@@ -1,4 +1,5 @@
 //===- CudaText.h - Pieces of a raised nest as CUDA text --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns how names, expressions, array elements, statements with holes, and parameter lists of a
 // kb.nest are written in C++. Knows nothing of schedules. Private to the library.

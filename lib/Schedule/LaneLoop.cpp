@@ -1,4 +1,5 @@
 //===- LaneLoop.cpp - A dimension shared out among threads ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "LaneLoop.h"
 #include "Accesses.h"

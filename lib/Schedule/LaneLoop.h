@@ -1,4 +1,5 @@
 //===- LaneLoop.h - A dimension shared out among threads --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns printing a loop whose iterations the threads of a team take in turn, one or several
 // neighbouring ones at a time, and which of its array elements wait in registers or shared memory.

@@ -1,4 +1,5 @@
 //===- Map.cpp - Threads over independent points ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the sketch `map`: a thread for one or several neighbouring points, inner dimensions that are
 // parallel included. Lanes run along the dimension in which most bytes are neighbours.

@@ -1,4 +1,5 @@
 //===- PlainKernel.cpp - A nest with one thread for each point --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Schedule/PlainKernel.h"
 #include "Points.h"

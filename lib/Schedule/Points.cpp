@@ -1,4 +1,5 @@
 //===- Points.cpp - The points of a nest as a box ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Points.h"
 #include "Accesses.h"

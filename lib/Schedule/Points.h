@@ -1,4 +1,5 @@
 //===- Points.h - The points of a nest as a box -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns how independent points are counted, numbered and found again from their number. Private to
 // the library.

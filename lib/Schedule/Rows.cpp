@@ -1,4 +1,5 @@
 //===- Rows.cpp - A team of threads for each row ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the sketch `rows`: reductions along inner dimensions, and what goes with them, for each
 // point of the outer ones. Before, a thread walks its row alone; afterwards

@@ -1,4 +1,5 @@
 //===- RowsKernel.cpp - The kernel around a team's row ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the kernel of the sketch `rows`: which row a team has, how many blocks a multiprocessor
 // should hold, what the launch must satisfy, and the sums that a block adds to memory in the end.

@@ -1,4 +1,5 @@
 //===- RowsNest.cpp - A nest as rows that teams compute ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "RowsNest.h"
 #include "Accesses.h"

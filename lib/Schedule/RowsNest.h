@@ -1,4 +1,5 @@
 //===- RowsNest.h - A nest as rows that teams compute -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what the `rows` sketch finds in a nest: which inner dimensions a team shares, whether
 // that is sound, and which elements of a row are worth keeping. Private to the library.

@@ -1,4 +1,5 @@
 //===- RowsPrinter.h - The text of a kernel for rows ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what printing a `rows` kernel has found out so far. Rows.cpp prints what a team does for a
 // point, RowsKernel.cpp the kernel around it. Private to the library.

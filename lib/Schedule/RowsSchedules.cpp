@@ -1,4 +1,5 @@
 //===- RowsSchedules.cpp - Which teams are worth trying ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the list of schedules of the sketch `rows` and its order. The figures behind it were
 // measured on an H200: up to 1024 floats a row, a warp with the row in registers is best, with 8

@@ -1,4 +1,5 @@
 //===- Schedule.cpp - Schedules as attributes -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Schedule/Sketch.h"
 

@@ -1,4 +1,5 @@
 //===- ScheduleText.cpp - Schedules as people write them -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Schedule/ScheduleText.h"
 #include "llvm/ADT/StringExtras.h"

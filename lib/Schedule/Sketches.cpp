@@ -1,4 +1,5 @@
 //===- Sketches.cpp - The list of sketches ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Sketches.h"
 

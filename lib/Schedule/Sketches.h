@@ -1,4 +1,5 @@
 //===- Sketches.h - The sketches of the library -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns one declaration per sketch. Private to the library.
 //

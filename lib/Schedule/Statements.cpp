@@ -1,4 +1,5 @@
 //===- Statements.cpp - Statements of a nest for one thread -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Statements.h"
 #include "Accesses.h"

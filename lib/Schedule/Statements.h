@@ -1,4 +1,5 @@
 //===- Statements.h - Statements of a nest for one thread -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns printing the operations of a kb.nest as one thread runs them, loops included. What a team
 // of threads does together is not known here. Private to the library.

@@ -1,4 +1,5 @@
 //===- Stencil.cpp - Neighbouring points that share elements ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the sketch `stencil`: a thread computes several neighbouring points along one dimension and
 // loads the elements that they have in common once, into registers. Lanes run along another

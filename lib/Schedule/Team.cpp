@@ -1,4 +1,5 @@
 //===- Team.cpp - Threads that reduce together ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Team.h"
 #include "Statements.h"

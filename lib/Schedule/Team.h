@@ -1,4 +1,5 @@
 //===- Team.h - Threads that reduce together --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the code with which the threads of a team combine their partial results: shuffles within a
 // warp, one shared array beyond. Private to the library.

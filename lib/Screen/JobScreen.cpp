@@ -1,4 +1,5 @@
 //===- JobScreen.cpp - Screening by the judge's own jobs -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the way of screening that needs nothing of the device but jobs: results come back and are
 // compared here.

@@ -1,4 +1,5 @@
 //===- Match.cpp - Two results of one read, as figures ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the figures of OutputMatch as the host computes them; a device's are the same.
 //

@@ -1,4 +1,5 @@
 //===- Screen.cpp - What the figures of screening mean ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Screen/Screen.h"
 #include "kb-opt/Eval/Comparator.h"
 #include "llvm/Support/FormatVariadic.h"

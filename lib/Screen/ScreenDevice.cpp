@@ -1,4 +1,5 @@
 //===- ScreenDevice.cpp ---------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Screen/ScreenDevice.h"
 
 using namespace kbopt;

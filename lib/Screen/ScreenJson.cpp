@@ -1,4 +1,5 @@
 //===- ScreenJson.cpp - Jobs and answers of kb-run hold -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "ScreenJson.h"
 #include "kb-opt/Support/Error.h"
 #include "llvm/Support/FormatVariadic.h"

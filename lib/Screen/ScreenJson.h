@@ -1,4 +1,5 @@
 //===- ScreenJson.h - Jobs and answers of kb-run hold ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the codec between lib/Screen's records and the lines of `kb-run hold`
 // (docs/JobFormat.md).

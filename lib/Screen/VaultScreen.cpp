@@ -1,4 +1,5 @@
 //===- VaultScreen.cpp - Screening by a kb-run hold -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Screen/VaultScreen.h"
 #include "ScreenJson.h"
 #include "kb-opt/Support/ChildProcess.h"
@@ -67,7 +68,7 @@ private:
 class VaultScreen : public ScreenDevice {
 public:
   explicit VaultScreen(VaultScreenOptions given) : options(std::move(given)) {
-    // Whoever opens the program says why it does not start.
+    // The reason for not starting is reported when a program is opened.
     thread.run([&] { consumeError(start()); });
   }
   ~VaultScreen() override {
@@ -164,7 +165,7 @@ Expected<std::optional<ScreenReport>> VaultScreen::ask(StringRef op, const Scree
                                                 : "ended with " + ended.describe();
   if (std::string tail = ended.errorTail(3); !tail.empty())
     why += ": " + tail;
-  // A process that cannot even start is nobody's fault but the machine's.
+  // A process that cannot even start is the machine's fault.
   if (ended.exitStatus == 127 ||
       (options.process.sandboxed && StringRef(ended.err).contains("bwrap:")))
     return make_error<ToolError>("kb-run does not start", command, ended.exitStatus,

@@ -1,4 +1,5 @@
 //===- Anchor.cpp - Tying text to AST nodes -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Source/Anchor.h"
 
 #include "kb-opt/Source/ProgramFacts.h"

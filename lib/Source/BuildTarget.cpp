@@ -1,4 +1,5 @@
 //===- BuildTarget.cpp ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Source/BuildTarget.h"
 #include "ClangFlags.h"
 #include "Database.h"

@@ -1,4 +1,5 @@
 //===- BuildTests.cpp - The tests of a build ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Database.h"
 #include "WrittenBuild.h"
 #include "kb-opt/Source/BuildTarget.h"

@@ -1,4 +1,5 @@
 //===- ClangFlags.cpp - Flags that are written for clang ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "ClangFlags.h"
 
 #include "kb-opt/Source/NvccFlags.h"

@@ -1,4 +1,5 @@
 //===- ClangFlags.h - Flags that are written for clang ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the part of the translation that asks clang's own option table: flags
 // of clang on the command line, and what -Xcompiler hands to a host compiler.

@@ -1,4 +1,5 @@
 //===- CodeEmission.cpp - Running clang on a text -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Source/CodeEmission.h"
 
 #include "CompatHeader.h"

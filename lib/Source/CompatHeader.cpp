@@ -1,4 +1,5 @@
 //===- CompatHeader.cpp - The headers that kb-opt brings along ------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "CompatHeader.h"
 
 #include "llvm/Support/MemoryBuffer.h"

@@ -1,4 +1,5 @@
 //===- CompatHeader.h - What nvcc's users have and clang's do not -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the headers that kb-opt brings along: what nvcc declares and clang does
 // not, included first everywhere, and an omp.h for one thread. They exist in

@@ -1,4 +1,5 @@
 //===- CompileCommand.cpp - The command as a value, and finding it --------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Source/CompileCommand.h"
 
 #include "ClangFlags.h"

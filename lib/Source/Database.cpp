@@ -1,4 +1,5 @@
 //===- Database.cpp -------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Database.h"
 #include "kb-opt/Source/NvccFlags.h"
 #include "kb-opt/Support/Error.h"

@@ -1,4 +1,5 @@
 //===- Database.h - Compilation databases -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns reading compile_commands.json, and the flags that a whole command of a compiler holds.
 //

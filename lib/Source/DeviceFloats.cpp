@@ -1,4 +1,5 @@
 //===- DeviceFloats.cpp - nvcc's floating-point defaults ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "DeviceSettling.h"
 
 #include "ClangFlags.h"

@@ -1,4 +1,5 @@
 //===- DeviceHeaders.cpp --------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "DeviceHeaders.h"
 
 #include "kb-opt/Source/DeviceText.h"

@@ -1,4 +1,5 @@
 //===- DeviceHeaders.h - Includes without a host compiler -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what becomes of #include lines in a slice: the user's headers are sliced
 // too, CUDA's stay if they are for the device, and of the standard library

@@ -1,6 +1,7 @@
 //===- DeviceSettling.h - Making device bitcode plain -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
-// Owns what is done to clang's device bitcode before anybody reads it: nvcc's
+// Owns what is done to clang's device bitcode before it is read: nvcc's
 // answers to what libdevice and clang leave open in floating point, and plain
 // loads and stores for inline PTX that is nothing else.
 //

@@ -1,4 +1,5 @@
 //===- DeviceText.cpp -----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Declarations that no kernel reaches are blanked out, and includes of headers
 // that only the host needs with them. What is left keeps its lines and columns.

@@ -1,4 +1,5 @@
 //===- DeviceUnits.cpp ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "DeviceUnits.h"
 #include "kb-opt/Source/BuildTarget.h"
 #include "kb-opt/Support/Error.h"

@@ -1,4 +1,5 @@
 //===- DeviceUnits.h - Device code of several files -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns putting the device code of a program's files into one module, each of them as it would be by
 // itself: nothing but kernels and the variables that hosts know is seen by the others.

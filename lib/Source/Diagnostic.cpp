@@ -1,4 +1,5 @@
 //===- Diagnostic.cpp - Rendering compiler diagnostics --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Source/Diagnostic.h"
 
 #include "llvm/ADT/StringExtras.h"

@@ -1,4 +1,5 @@
 //===- DiagnosticCollector.cpp - clang's diagnostics as records -----------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "DiagnosticCollector.h"
 
 #include "clang/Basic/SourceManager.h"

@@ -1,4 +1,5 @@
 //===- DiagnosticCollector.h - clang's diagnostics as records --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_LIB_SOURCE_DIAGNOSTICCOLLECTOR_H
 #define KBOPT_LIB_SOURCE_DIAGNOSTICCOLLECTOR_H
 

@@ -1,4 +1,5 @@
 //===- Edits.cpp - Changes to a text, bound to anchors --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Source/Edits.h"
 
 #include "FileStyle.h"

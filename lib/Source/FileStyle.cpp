@@ -1,4 +1,5 @@
 //===- FileStyle.cpp - A file's own formatting ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "FileStyle.h"
 
 #include "llvm/ADT/SmallString.h"

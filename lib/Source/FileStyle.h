@@ -1,4 +1,5 @@
 //===- FileStyle.h - A file's own formatting --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns finding out how a file is formatted, and formatting ranges that way.
 //

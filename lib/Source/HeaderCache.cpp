@@ -1,4 +1,5 @@
 //===- HeaderCache.cpp - Precompiled headers on disk ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "HeaderCache.h"
 
 #include "kb-opt/Support/FileSystem.h"

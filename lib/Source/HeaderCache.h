@@ -1,4 +1,5 @@
 //===- HeaderCache.h - Precompiled headers on disk --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns how entries come into the folders of precompiled headers and leave them; what an entry holds
 // and what it is named after is its user's.

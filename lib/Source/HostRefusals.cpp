@@ -1,4 +1,5 @@
 //===- HostRefusals.cpp - Functions that a host program lacks -------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "HostRefusals.h"
 
 #include "llvm/ADT/StringExtras.h"

@@ -1,4 +1,5 @@
 //===- HostRefusals.h - Functions that a host program lacks -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns telling which of CUDA's library functions a host program calls and the
 // recorder does not have, and functions that say so when they are called.

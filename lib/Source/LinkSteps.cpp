@@ -1,4 +1,5 @@
 //===- LinkSteps.cpp ------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "LinkSteps.h"
 #include "Database.h"
 #include "WrittenBuild.h"

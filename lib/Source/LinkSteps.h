@@ -1,4 +1,5 @@
 //===- LinkSteps.h - What a build folder links ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns reading the link commands of a build folder: from ninja, or from the scripts that CMake
 // leaves for make, or from those that the user wrote down.

@@ -1,4 +1,5 @@
 //===- LinkedMain.cpp -----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Source/LinkedMain.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Object/Archive.h"

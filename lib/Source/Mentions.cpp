@@ -1,4 +1,5 @@
 //===- Mentions.cpp -------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Source/Mentions.h"
 
 #include "clang/AST/DeclTemplate.h"

@@ -1,4 +1,5 @@
 //===- NvccFlagTable.cpp - The rows of the flag table ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the data; NvccFlags.cpp owns what is done with it.
 //

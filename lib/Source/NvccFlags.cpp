@@ -1,4 +1,5 @@
 //===- NvccFlags.cpp - Translating command lines --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Source/NvccFlags.h"
 
 #include "ClangFlags.h"

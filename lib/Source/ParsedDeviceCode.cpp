@@ -1,4 +1,5 @@
 //===- ParsedDeviceCode.cpp - Device code of an AST -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Source/ParsedDeviceCode.h"
 
 #include "DeviceSettling.h"

@@ -1,4 +1,5 @@
 //===- ParsedProgram.cpp - Parsing with a preamble cache ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Source/ParsedProgram.h"
 
 #include "CompatHeader.h"

@@ -1,4 +1,5 @@
 //===- ParserPch.cpp - CUDA's headers parsed once -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "ParserPch.h"
 
 #include "CompatHeader.h"

@@ -1,4 +1,5 @@
 //===- ParserPch.h - CUDA's headers parsed once -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the precompiled headers on disk from which the parser's preambles begin: reading CUDA's
 // headers is most of what parsing a program costs. As ToolkitPch.h's, but made and read in this

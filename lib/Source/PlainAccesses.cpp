@@ -1,4 +1,5 @@
 //===- PlainAccesses.cpp - Loads and stores out of inline PTX -------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "DeviceSettling.h"
 
 #include "llvm/ADT/StringExtras.h"

@@ -1,4 +1,5 @@
 //===- ProgramFacts.cpp - Kernels and launches in an AST ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Source/ProgramFacts.h"
 
 #include "clang/AST/ASTContext.h"

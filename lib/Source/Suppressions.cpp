@@ -1,4 +1,5 @@
 //===- Suppressions.cpp - Reading NOKBOPT comments ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Source/Suppressions.h"
 
 #include "clang/Basic/LangOptions.h"

@@ -1,4 +1,5 @@
 //===- Toolkit.cpp - Finding the CUDA toolkit -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Source/Toolkit.h"
 
 #include "kb-opt/Support/Digest.h"

@@ -1,4 +1,5 @@
 //===- ToolkitPch.cpp - CUDA's headers compiled once ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "ToolkitPch.h"
 
 #include "CompatHeader.h"

@@ -1,4 +1,5 @@
 //===- ToolkitPch.h - CUDA's headers compiled once --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the precompiled headers on disk that spare each run of clang reading
 // CUDA's headers again: most of what compiling a small program costs.

@@ -1,4 +1,5 @@
 //===- WrittenBuild.cpp ---------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "WrittenBuild.h"
 #include "kb-opt/Support/FileSystem.h"
 #include "kb-opt/Support/YamlTree.h"

@@ -1,4 +1,5 @@
 //===- WrittenBuild.h - What the user wrote down of a build -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns reading `.kb-opt` of a build folder: how programs are linked and run, where the build itself
 // does not say so.

@@ -1,4 +1,5 @@
 //===- Journal.cpp - The SQLite file --------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Store/Journal.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/Interrupt.h"
@@ -133,7 +134,7 @@ llvm::Error Journal::Impl::failure(int code, llvm::StringRef doing) {
   }
 }
 
-/// Renames the file and what SQLite keeps beside it. Only with nobody else in
+/// Renames the file and what SQLite keeps beside it. Only with no other process in
 /// it, whose answers would go to the renamed file.
 llvm::Error Journal::Impl::moveAside(llvm::StringRef reason) {
   std::string what = "journal '" + path + "' is corrupt: " + reason.str();
@@ -160,7 +161,7 @@ llvm::Error Journal::Impl::lockFile() {
     return storeError("cannot write journal '" + path +
                           "': " + std::error_code(errno, std::generic_category()).message(),
                       otherFolder);
-  // Whoever comes first checks the file alone; that takes a moment at most.
+  // The first process checks the file alone; that takes a moment at most.
   shared = ::flock(lock, LOCK_EX | LOCK_NB) != 0;
   if (shared && ::flock(lock, LOCK_SH) != 0)
     return storeError("cannot lock journal '" + path + "'");

@@ -1,4 +1,5 @@
 //===- ChildProcess.cpp ---------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Support/ChildProcess.h"
 #include "Spawn.h"
 #include "kb-opt/Support/Clock.h"

@@ -1,4 +1,5 @@
 //===- Clock.cpp ----------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Support/Clock.h"
 #include <chrono>
 #include <ctime>

@@ -1,4 +1,5 @@
 //===- CompileCache.cpp ---------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Support/CompileCache.h"
 
 #include "kb-opt/Support/Error.h"
@@ -114,7 +115,7 @@ static Digest stateOf(const std::string &file) {
     DigestBuilder stamp;
     for (auto value : {uint64_t(status.st_dev), uint64_t(status.st_ino), uint64_t(status.st_size)})
       stamp.add(value);
-    for (const timespec &time : {status.st_mtim, status.st_ctim}) // nobody sets the second
+    for (const timespec &time : {status.st_mtim, status.st_ctim}) // programs cannot set the second
       stamp.add(uint64_t(time.tv_sec)).add(uint64_t(time.tv_nsec));
     return stamp.finish();
   }

@@ -1,4 +1,5 @@
 //===- CrashReport.cpp ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Support/CrashReport.h"
 #include "kb-opt/Support/Error.h"
 #include "llvm/Support/Signals.h"

@@ -1,4 +1,5 @@
 //===- Digest.cpp ---------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Support/Digest.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"

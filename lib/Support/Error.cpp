@@ -1,4 +1,5 @@
 //===- Error.cpp ----------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
 

@@ -1,4 +1,5 @@
 //===- ExpressionTree.cpp - A recursive-descent parser ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Support/ExpressionTree.h"
 #include "kb-opt/Support/Error.h"

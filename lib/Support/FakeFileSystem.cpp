@@ -1,4 +1,5 @@
 //===- FakeFileSystem.cpp -------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FileSystem.h"
 #include "llvm/Support/Path.h"

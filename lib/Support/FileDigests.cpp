@@ -1,4 +1,5 @@
 //===- FileDigests.cpp ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Support/FileDigests.h"
 #include "kb-opt/Support/Error.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -10,7 +11,7 @@ using namespace kbopt;
 /// Files up to this size are always read.
 static constexpr uint64_t rereadBytes = uint64_t(64) << 20;
 
-/// What changes when somebody writes to \p path; empty if it cannot be told.
+/// What changes when \p path is written to; empty if it cannot be told.
 static std::string stampOf(const std::string &path) {
   struct stat status;
   if (::stat(path.c_str(), &status) != 0)

@@ -1,4 +1,5 @@
 //===- FileSystem.cpp -----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Support/FileSystem.h"
 #include "kb-opt/Support/Error.h"
 #include "llvm/ADT/SmallString.h"

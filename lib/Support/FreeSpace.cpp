@@ -1,4 +1,5 @@
 //===- FreeSpace.cpp ------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Support/FreeSpace.h"
 
 #include "llvm/ADT/SmallVector.h"

@@ -1,4 +1,5 @@
 //===- Installation.cpp ---------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Support/Installation.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"

@@ -1,4 +1,5 @@
 //===- Interrupt.cpp ------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Support/Interrupt.h"
 #include "kb-opt/Support/Clock.h"
 #include "kb-opt/Support/Error.h"

@@ -1,4 +1,5 @@
 //===- JsonBytes.cpp - Any bytes in JSON ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Support/JsonBytes.h"
 #include "llvm/Support/Base64.h"

@@ -1,4 +1,5 @@
 //===- Process.cpp --------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Support/Process.h"
 #include "Spawn.h"
 #include "kb-opt/Support/Clock.h"

@@ -1,4 +1,5 @@
 //===- Progress.cpp -------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Support/Progress.h"
 #include <chrono>
 

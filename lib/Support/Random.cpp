@@ -1,4 +1,5 @@
 //===- Random.cpp ---------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Support/Random.h"
 #include "llvm/Support/xxhash.h"
 #include <cassert>

@@ -1,4 +1,5 @@
 //===- Sandbox.cpp --------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The walls: no network, no other processes, a read-only file system, private
 // /tmp, /run and home directory, no keys. Limits are set by Process.cpp.

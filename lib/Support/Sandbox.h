@@ -1,4 +1,5 @@
 //===- Sandbox.h - Command lines for bubblewrap -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_LIB_SUPPORT_SANDBOX_H
 #define KBOPT_LIB_SUPPORT_SANDBOX_H
 

@@ -1,4 +1,5 @@
 //===- Secrets.cpp --------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Support/Secrets.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Path.h"

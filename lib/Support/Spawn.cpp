@@ -1,4 +1,5 @@
 //===- Spawn.cpp ----------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Spawn.h"
 #include "Sandbox.h"
 #include "kb-opt/Support/Error.h"

@@ -1,4 +1,5 @@
 //===- Spawn.h - Starting a child with pipes, limits and walls --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what Process.cpp and ChildProcess.cpp share: fork and exec of a request
 // with three pipes.

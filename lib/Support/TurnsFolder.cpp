@@ -1,4 +1,5 @@
 //===- TurnsFolder.cpp ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Support/TurnsFolder.h"
 #include "llvm/Support/FileSystem.h"
 #include <cstdlib>

@@ -1,4 +1,5 @@
 //===- WaitingClock.cpp ---------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Support/WaitingClock.h"
 #include "kb-opt/Support/Interrupt.h"
 #include <algorithm>
@@ -46,7 +47,7 @@ void FakeWaitingClock::sleepSeconds(double seconds) {
     now += seconds;
     slept.push_back(seconds);
   }
-  std::this_thread::yield(); // somebody else may be whom one waits for
+  std::this_thread::yield(); // another thread may be the one that is waited for
 }
 
 std::vector<double> FakeWaitingClock::waits() const {

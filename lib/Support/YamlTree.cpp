@@ -1,4 +1,5 @@
 //===- YamlTree.cpp ---------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Support/YamlTree.h"
 
 #include "kb-opt/Support/Error.h"

@@ -1,4 +1,5 @@
 //===- Builtin.cpp --------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Target/Builtin.h"
 #include "llvm/ADT/STLExtras.h"
 

@@ -1,4 +1,5 @@
 //===- ChipInfo.cpp - Reading device files --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Target/ChipInfo.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FileSystem.h"

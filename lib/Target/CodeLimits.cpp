@@ -1,4 +1,5 @@
 //===- CodeLimits.cpp - What code for an architecture may use -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Target/CodeLimits.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- Occupancy.cpp ------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Target/Occupancy.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>

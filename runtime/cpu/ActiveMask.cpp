@@ -1,6 +1,7 @@
 //===- ActiveMask.cpp - lanes that happen to be together ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
-// Owns __activemask(): who of a warp's lanes meets there. In the natural order
+// Owns __activemask(): which of a warp's lanes meet there. In the natural order
 // of threads all do that can. In shuffled orders lanes that took different ways since
 // they were last synchronised meet at random, because on a chip they need not come
 // together again by themselves.

@@ -1,4 +1,5 @@
 //===- AsyncCopies.cpp ------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "AsyncCopies.h"
 #include "Findings.h"
 #include "kbrt/DeviceAbi.h"
@@ -54,7 +55,7 @@ void onAccess(uint64_t offset, uint64_t bytes, uint32_t site) {
       Finding finding = findings::make(FindingKind::WeakOrder, site);
       finding.severity = Severity::Benign;
       finding.message = finding.place.access +
-                        " of shared memory that an asynchronous copy still writes: nobody "
+                        " of shared memory that an asynchronous copy still writes: no thread "
                         "has waited for it";
       findings::add(std::move(finding));
     }

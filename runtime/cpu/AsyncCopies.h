@@ -1,4 +1,5 @@
 //===- AsyncCopies.h - Copies to shared memory that are in flight --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what cp.async has copied and no thread has waited for yet. The device copies at once, so
 // that a program which forgets to wait would be right here and nowhere else.

@@ -1,4 +1,5 @@
 //===- Barriers.cpp - block barriers --------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the sixteen barriers of a block: sync, arrive and reductions, with or
 // without a count. Threads that have ended count as arrived where no count is
@@ -37,7 +38,7 @@ uint32_t timesSkipped(const Fiber &fiber, uint32_t barrierSite) {
 }
 
 /// Stops the launch if a thread went around \p barrier, at which others wait, and has
-/// ended without coming back to it. Who waits may have gone around it too,
+/// ended without coming back to it. The threads that wait may have gone around it too,
 /// in an earlier turn of a loop: only going around it more often counts.
 void refuseSkipped(const Barrier &barrier) {
   if (barrier.expected || machine.liveThreads == machine.block.threads)
@@ -67,7 +68,7 @@ void refuseSkipped(const Barrier &barrier) {
                      toText(toDim3(machine.block.ctaid)));
 }
 
-/// Wakes everybody who waits at \p id and starts its next phase.
+/// Wakes all threads that wait at \p id and starts its next phase.
 void complete(uint32_t id) {
   Barrier &barrier = machine.barriers[id];
   machine.progress();

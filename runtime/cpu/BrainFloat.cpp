@@ -1,4 +1,5 @@
 //===- BrainFloat.cpp - The compiler's helper for bf16 on x86-64 ------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns __truncsfbf2, which LLVM calls where it keeps a bf16 in a float register
 // and stores it. libgcc has it from version 13 on only.

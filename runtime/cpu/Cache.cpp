@@ -1,4 +1,5 @@
 //===- Cache.cpp - the first-level cache and the footprint ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Cache.h"
 #include "kbrt/Counters.h"
 #include "kbrt/Memory.h"

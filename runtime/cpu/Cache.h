@@ -1,4 +1,5 @@
 //===- Cache.h - the first-level cache and the footprint --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns a small simulation of one SM's L1 and the set of sectors that a launch
 // touches. Both work on sector numbers (address / 32).

@@ -1,4 +1,5 @@
 //===- Check.cpp - the checks of every access -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the kbrt_check_* functions: bounds, alignment, initialisation, writes to
 // constants; hands every access on to the race check.

@@ -1,4 +1,5 @@
 //===- Check.h - bounds and initialisation ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what check mode knows of shared memory, local arrays and parameters.
 // The kbrt_check_* functions are in Check.cpp; races in Races.h.

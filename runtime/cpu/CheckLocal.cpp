@@ -1,4 +1,5 @@
 //===- CheckLocal.cpp - local arrays, parameters, struct copies -----------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Check.h"
 #include "Findings.h"
 #include "Races.h"

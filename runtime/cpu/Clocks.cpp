@@ -1,4 +1,5 @@
 //===- Clocks.cpp - which accesses happened before ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Clocks.h"
 #include "Findings.h"
 #include "Races.h"

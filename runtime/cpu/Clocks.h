@@ -1,4 +1,5 @@
 //===- Clocks.h - which accesses happened before ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the stamps and the knowledge that barriers, warp operations and
 // fence + atomic pass from thread to thread.
@@ -11,8 +12,9 @@
 
 namespace kbrt::races {
 
-/// Who accessed when. The stamps count what synchronised so far in the block and in the warp: an
-/// access with a lower stamp than the one at which a thread synchronised happened before it.
+/// The thread and time of an access. The stamps count what synchronised so far in the block and in
+/// the warp: an access with a lower stamp than the one at which a thread synchronised happened
+/// before it.
 struct Stamp {
   uint64_t block : 32;
   uint64_t site : 24;
@@ -20,8 +22,8 @@ struct Stamp {
   uint64_t isAtomic : 1;
   uint64_t isVolatileStore : 1; ///< and no atomic operation
   uint64_t isOfBlock : 1;       ///< an atomic operation of the block's scope
-  uint64_t isReduction : 1;     ///< an atomic operation whose old value nobody asks for
-  uint64_t isTaking : 1;        ///< an exchange whose old value somebody asks for
+  uint64_t isReduction : 1;     ///< an atomic operation whose old value is not used
+  uint64_t isTaking : 1;        ///< an exchange whose old value is used
   uint64_t : 2;
   uint64_t thread : 10;
   uint64_t blockStamp : 27;
@@ -40,7 +42,7 @@ bool isOrderedSlow(const Stamp &previous);
 /// State of the running block that the fast path needs.
 struct BlockClock {
   uint32_t blockStamp = 1;
-  uint32_t fullStamp = 0; ///< accesses with a lower block stamp are ordered for everybody
+  uint32_t fullStamp = 0; ///< accesses with a lower block stamp are ordered for all threads
   uint32_t warpStamp[maxWarps];
   uint32_t warpFull[maxWarps];
 };

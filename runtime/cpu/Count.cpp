@@ -1,4 +1,5 @@
 //===- Count.cpp - counting on sampled blocks -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Count.h"
 #include "Cache.h"
 #include "Findings.h"

@@ -1,4 +1,5 @@
 //===- Count.h - counting on sampled blocks ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what is counted while a sampled block runs, and the sum over the
 // launch. The rules for one request are in Requests.cpp, the caches in Cache.h.

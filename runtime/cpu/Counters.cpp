@@ -1,4 +1,5 @@
 //===- Counters.cpp - sums of counters ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kbrt/Counters.h"
 
 namespace kbrt {

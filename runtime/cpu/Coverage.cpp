@@ -1,4 +1,5 @@
 //===- Coverage.cpp - What of the source was executed ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kbrt/Coverage.h"
 #include "kbrt/CpuRuntime.h"
 #include <cmath>

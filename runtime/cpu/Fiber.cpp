@@ -1,4 +1,5 @@
 //===- Fiber.cpp - the pool of stacks and the switch between them ---------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Fiber.h"
 #include <cstdint>
 #include <sys/mman.h>
@@ -43,7 +44,7 @@ bool StackPool::open(unsigned n) {
 #ifdef __x86_64__
 
 // System V: rbx, rbp and r12 to r15 are the callee's to keep. The last jump is an indirect one
-// because the processor predicts those, and no return to where nobody called.
+// because the processor predicts those, and no return without a call.
 asm(R"(
   .text
   .p2align 4

@@ -1,4 +1,5 @@
 //===- Fiber.h - stacks and context switches --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the stacks that device threads run on and the switch between them: a few
 // instructions on x86-64, Boost.Context elsewhere. Knows nothing of scheduling.

@@ -1,4 +1,5 @@
 //===- Findings.cpp - collecting defects ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Findings.h"
 #include <algorithm>
 #include <unordered_map>

@@ -1,4 +1,5 @@
 //===- Findings.h - collecting defects --------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the merging of findings by kind and sites during one launch.
 //

@@ -1,4 +1,5 @@
 //===- Image.cpp - loading an image and placing its variables -------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Shadow.h"
 #include "kbrt/CpuRuntime.h"
 #include <cstring>

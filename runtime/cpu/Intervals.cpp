@@ -1,4 +1,5 @@
 //===- Intervals.cpp ------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Intervals.h"
 #include <algorithm>
 

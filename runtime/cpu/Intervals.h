@@ -1,6 +1,7 @@
 //===- Intervals.h - sets of bytes ------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
-// Owns sets of addresses as sorted intervals, and who touched which of them last.
+// Owns sets of addresses as sorted intervals, and which thread touched each of them last.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBRT_INTERVALS_H

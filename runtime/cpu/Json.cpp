@@ -1,4 +1,5 @@
 //===- Json.cpp - results as JSON -----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the objects described in docs/JobFormat.md. Field names are those of the
 // structures, so that one search finds both.

@@ -1,4 +1,5 @@
 //===- Launch.cpp - one kernel launch -------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the order of blocks, the preparation of shared memory and the frame to
 // which a stopped kernel returns.

@@ -1,4 +1,5 @@
 //===- Machine.h - state of the running launch ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the one process-wide Machine: which kernel, block and thread run, the
 // fibers of the block, and the way out of a kernel that goes wrong. Internal to
@@ -25,7 +26,7 @@ enum class FiberState : uint8_t {
   Running,
   AtBarrier,    ///< waits in kbrt_barrier
   AtWarpOp,     ///< waits for lanes of its mask
-  AtActiveMask, ///< waits until its warp has nobody else to run
+  AtActiveMask, ///< waits until its warp has no other lane to run
   Done,
 };
 
@@ -83,7 +84,7 @@ struct Barrier {
   uint32_t predicates = 0;
   uint32_t site = 0; ///< of the first arrival
   bool isActive = false;
-  bool hasReductions = false; ///< somebody waits for a result
+  bool hasReductions = false; ///< a thread waits for a result
 };
 
 class Machine {

@@ -1,4 +1,5 @@
 //===- Matmul.cpp - Matrix products of libraries --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kbrt/Matmul.h"
 #include "Shadow.h"
 #include "kbrt/Memory.h"

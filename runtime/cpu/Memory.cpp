@@ -1,4 +1,5 @@
 //===- Memory.cpp - the arena and its registry ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the address space of device memory: a page table from pages to buffers,
 // so that a lookup is one load, and guard zones that are whole pages.

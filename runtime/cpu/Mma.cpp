@@ -1,4 +1,5 @@
 //===- Mma.cpp - matrix operations of a warp ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Mma.h"
 #include <bit>
 #include <cmath>

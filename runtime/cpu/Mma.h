@@ -1,4 +1,5 @@
 //===- Mma.h - matrix operations of a warp ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns D = A * B + C over the fragments of 32 lanes.
 //

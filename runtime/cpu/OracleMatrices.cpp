@@ -1,4 +1,5 @@
 //===- OracleMatrices.cpp - shadows of matrix products --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "OracleMatrices.h"
 #include "OracleMemory.h"
 #include "OracleSum.h"

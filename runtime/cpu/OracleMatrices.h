@@ -1,4 +1,5 @@
 //===- OracleMatrices.h - shadows of matrix products ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the shadows of what matrix operations of a warp and libraries' products compute.
 // They are computed before the operation, which may overwrite its operands, and kept

@@ -1,4 +1,5 @@
 //===- OracleMemory.cpp - the shadow of memory in mode Oracle -------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "OracleMemory.h"
 #include "OracleSum.h"
 #include "kbrt/DeviceAbi.h"

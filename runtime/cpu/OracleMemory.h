@@ -1,4 +1,5 @@
 //===- OracleMemory.h - the shadow of memory in mode Oracle -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the shadows of numbers in device, shared and local memory. A shadow is kept with
 // the bits of its number: where other bits lie now, as after an upload or a store of

@@ -1,4 +1,5 @@
 //===- OracleSum.cpp - arithmetic of shadows ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "OracleSum.h"
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,5 @@
 //===- OracleSum.h - arithmetic of shadows ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what the operations of device code do to shadows (kbrt/Oracle.h). Additions are
 // done by image code itself. Rounding is to nearest throughout.

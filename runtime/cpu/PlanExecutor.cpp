@@ -1,4 +1,5 @@
 //===- PlanExecutor.cpp - run a plan on the CPU device --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kbrt/PlanExecutor.h"
 #include "OracleMatrices.h"
 #include "OracleMemory.h"

@@ -1,4 +1,5 @@
 //===- PlanTouches.cpp ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "PlanTouches.h"
 #include <algorithm>
 

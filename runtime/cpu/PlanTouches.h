@@ -1,4 +1,5 @@
 //===- PlanTouches.h - what the steps of a plan touch -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the record of what each step of a plan touches while a check image executes it, and the
 // findings about steps in no order.

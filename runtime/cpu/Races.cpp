@@ -1,4 +1,5 @@
 //===- Races.cpp - cells and reports --------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the cells; the clocks are in Clocks.cpp.
 //
@@ -18,13 +19,13 @@ namespace {
 
 /// The last accesses to one granule. Of reads that are not ordered among themselves two are kept,
 /// so that a writer that is one of the readers still meets the other.
-/// Of additions and their kin whose old value nobody asks for, one that later ones are not ordered
-/// after is kept: whoever takes the sum away must come after all of them.
+/// Of additions and their kin whose old value is not used, one that later ones are not ordered
+/// after is kept: a thread that takes the sum away must come after all of them.
 struct Cell {
   Stamp write, read, otherRead, reduction;
 };
 
-/// Cells of 4096 bytes. Granules are words until somebody accesses less than a word.
+/// Cells of 4096 bytes. Granules are words until less than a word is accessed.
 struct ShadowPage {
   Cell *cells;
   uint64_t generation;

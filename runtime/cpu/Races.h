@@ -1,4 +1,5 @@
 //===- Races.h - happens-before on shared and global memory -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what is remembered of the last accesses to every word and which accesses
 // are ordered: by program order, block barriers, warp barriers, and between

@@ -1,4 +1,5 @@
 //===- Regions.cpp - blocks of split kernels ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the execution of a kernel that is split where its threads wait: all run
 // up to their next stop, in loops; when all that have not ended are there, they
@@ -259,7 +260,7 @@ bool Runner::runToBarriers() {
   return isAlive;
 }
 
-/// Everybody who has not ended waits at a barrier: the results of those with one.
+/// All threads that have not ended wait at a barrier: the results of those with one.
 void Runner::reduce() {
   auto reductionOf = [&](uint32_t thread) -> const StopInfo * {
     bool waits = !isDone(thread) && stopOf(thread).kind == StopKind::BarrierReduction;

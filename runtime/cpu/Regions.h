@@ -1,4 +1,5 @@
 //===- Regions.h - blocks of split kernels ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the memory of a split kernel's threads and the execution of its blocks.
 //

@@ -1,4 +1,5 @@
 //===- RepeatedLaunches.cpp -----------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kbrt/RepeatedLaunches.h"
 #include "kbrt/Memory.h"
 

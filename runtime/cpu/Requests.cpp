@@ -1,4 +1,5 @@
 //===- Requests.cpp - from lane accesses to warp requests -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Requests.h"
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,5 @@
 //===- Requests.h - from lane accesses to warp requests ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the grouping of lane accesses by (warp, site, key) and the measures of
 // one finished request.

@@ -1,7 +1,8 @@
 //===- Scheduler.cpp - the threads of one block ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the order in which fibers run: a ring of ready threads, direct switches
-// from one to the next. Whoever makes a thread wait (Barriers.cpp, Warp.cpp)
+// from one to the next. Code that makes a thread wait (Barriers.cpp, Warp.cpp)
 // also decides when it wakes.
 //
 //===----------------------------------------------------------------------===//
@@ -18,7 +19,7 @@ namespace kbrt {
 Machine machine;
 
 namespace {
-/// Yields in a row, per live thread, after which nobody is believed to make progress any more. A
+/// Yields in a row, per live thread, after which no thread is believed to make progress any more. A
 /// thread that is waited for runs at least once in each round, so this bounds the hand-overs of a
 /// lock or flag between threads that do nothing else, not the work between them.
 constexpr uint64_t idleRounds = 10000, idleYieldFloor = 1000000;
@@ -45,7 +46,7 @@ void Machine::runThreads() {
       loopBody(args, &block, &loopThread, i, i + 1);
 }
 
-/// Nobody is ready: the block is over, or waits for itself.
+/// No thread is ready: the block is over, or waits for itself.
 void Machine::endOrDeadlock() {
   if (liveThreads)
     stopDeadlocked();

@@ -1,4 +1,5 @@
 //===- Services.cpp - printf, heap, clocks, ends --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Machine.h"
 #include "Shadow.h"
 #include <cstdio>

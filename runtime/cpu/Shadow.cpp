@@ -1,4 +1,5 @@
 //===- Shadow.cpp - which bytes of device memory were written -------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Shadow.h"
 #include <cstring>
 #include <sys/mman.h>

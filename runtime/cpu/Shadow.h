@@ -1,4 +1,5 @@
 //===- Shadow.h - which bytes of device memory were written -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns one bit per byte of the arena: set once the byte was written by an
 // upload, a fill, a copy or a kernel. Mapped and kept only after enable().

@@ -1,4 +1,5 @@
 //===- Signals.cpp - faults and the time limit ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Signals.h"
 #include "Machine.h"
 #include <cerrno>

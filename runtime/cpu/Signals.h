@@ -1,4 +1,5 @@
 //===- Signals.h - faults and the time limit --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the signal handlers that are installed while device code runs, and the
 // timer of the wall limit.

@@ -1,4 +1,5 @@
 //===- StepConflicts.cpp --------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "StepConflicts.h"
 #include <algorithm>
 

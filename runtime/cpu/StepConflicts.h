@@ -1,4 +1,5 @@
 //===- StepConflicts.h - steps in no order on the same bytes ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the search for two steps of a plan that use the same bytes, not both atomically, one of
 // them changing them, where nothing makes one wait for the other. On each stream steps are in

@@ -1,7 +1,8 @@
 //===- Stop.cpp - how a kernel that goes wrong ends -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the way out of device code, the words for where it was, and the report
-// of who waits for what in a deadlock.
+// of which thread waits for what in a deadlock.
 //
 //===----------------------------------------------------------------------===//
 #include "Machine.h"

@@ -1,4 +1,5 @@
 //===- Strings.cpp - names of the enumerations ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Machine.h"
 
 namespace kbrt {
@@ -110,7 +111,7 @@ std::string toText(const Finding &finding) {
   if (!finding.array.empty())
     text += ", array " + finding.array;
   text += ": " + finding.message;
-  // Found after the launch: nobody knows who it was.
+  // Found after the launch: the thread is unknown.
   if (finding.kind == FindingKind::GuardZoneChanged ||
       finding.kind == FindingKind::ConstInputChanged)
     return text;

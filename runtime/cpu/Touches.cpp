@@ -1,4 +1,5 @@
 //===- Touches.cpp --------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Touches.h"
 #include <algorithm>
 #include <bit>

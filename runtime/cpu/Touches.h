@@ -1,4 +1,5 @@
 //===- Touches.h - what one launch touches ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns which bytes of device memory a launch reads, writes and changes atomically: three bits a
 // byte of the pages that it touches. Kept only while a launch is recorded.

@@ -1,8 +1,9 @@
 //===- Warp.cpp - operations of a warp ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns shuffles, votes, matches, reductions and warp barriers.
 // Lanes meet if they name the same mask, operation and qualifiers; the last one
-// to arrive computes everybody's result.
+// to arrive computes the results of all lanes.
 //
 //===----------------------------------------------------------------------===//
 #include "Count.h"

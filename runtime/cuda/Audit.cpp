@@ -1,4 +1,5 @@
 //===- Audit.cpp - what the device really executed ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the use of CUPTI's activity trace, and the look at memory after a plan
 // has ended. What the trace should have shown is the judge's business.

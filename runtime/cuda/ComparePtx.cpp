@@ -1,4 +1,5 @@
 //===- ComparePtx.cpp - kernels that compare results, in PTX --------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Sixteen bytes at a time; what is equal costs nothing but its transfer. The parts of
 // the text that differ by type are the width of an element and how it becomes a double.

@@ -1,4 +1,5 @@
 //===- ComparePtx.h - kernels that compare results, in PTX -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the text of the kernels behind kbrt::cuda::ResultComparison. Every type has
 //

@@ -1,4 +1,5 @@
 //===- Cupti.cpp - CUPTI, found at run time -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Cupti.h"
 #include "Libraries.h"
 

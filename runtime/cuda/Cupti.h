@@ -1,4 +1,5 @@
 //===- Cupti.h - CUPTI, found at run time ------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the table of CUPTI's functions, in groups: an older library that lacks
 // one group still serves the others.

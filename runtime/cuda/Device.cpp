@@ -1,4 +1,5 @@
 //===- Device.cpp - opening a GPU and reading its state -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Handles.h"
 #include "OneQueue.h"
 

@@ -1,4 +1,5 @@
 //===- DeviceBlocks.cpp - device memory that two processes map ------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Handles.h"
 #include "SlabLayout.h"
 #include "kbrt/CudaScreen.h"

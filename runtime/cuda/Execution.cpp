@@ -1,4 +1,5 @@
 //===- Execution.cpp - a plan's steps on a GPU ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Execution.h"
 #include "Matmul.h"
 

@@ -1,4 +1,5 @@
 //===- Execution.h - a plan's steps on a GPU ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the CUDA back end of PlanWalk: memory in a slab, copies, launches, and
 // waiting with a deadline. What is checked or timed on the way is the business
@@ -42,7 +43,7 @@ public:
   Slab &operator=(Slab &&other) noexcept;
   /// \p shift bytes are left free at the start, so that instances lie differently.
   bool allocate(Device::Handles &handles, uint64_t bytes, uint64_t shift, Problem &problem);
-  /// Memory that stays somebody else's.
+  /// Memory that is not owned.
   void use(Device::Handles &handles, uint64_t address, uint64_t bytes);
   uint64_t base() const { return address + shift; }
   /// Every byte becomes \p value.
@@ -65,7 +66,7 @@ public:
   /// Copies those uploads of \p subject that fit into \p budget bytes together; a run makes the
   /// others itself.
   void add(Device::Handles &handles, const Subject &subject, uint64_t budget);
-  /// Copies that stay somebody else's, by step.
+  /// Copies that are not owned, by step.
   void use(const std::map<size_t, uint64_t> &lent);
   /// 0 if that step's bytes are not there.
   CUdeviceptr find(size_t step) const;

@@ -1,4 +1,5 @@
 //===- Handles.h - what the device holds of the driver -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the driver's handles behind kbrt::cuda::Device; seen by runtime/cuda only.
 //

@@ -1,4 +1,5 @@
 //===- HelperKernels.cpp - our own kernels on the device ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "HelperKernels.h"
 
 #include <algorithm>
@@ -24,7 +25,7 @@ HelperKernels *HelperKernels::of(Device &device, Problem &problem) {
 }
 
 void kbrt::cuda::warmUp(Device &device) {
-  Problem later; // said by who needs them
+  Problem later; // reported when they are needed
   HelperKernels::of(device, later);
 }
 

@@ -1,4 +1,5 @@
 //===- HelperKernels.h - our own kernels on the device -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the few kernels that measuring needs: hold the stream, empty the L2
 // cache, hash memory, read the clock. Written in PTX, so that they need no

@@ -1,4 +1,5 @@
 //===- HelperPtx.cpp - our own kernels on the device, in PTX --------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "HelperKernels.h"
 #include "PtxHead.h"
 

@@ -1,4 +1,5 @@
 //===- Images.cpp - what an image file is, and compiling one --------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Libraries.h"
 
 #include <cstdlib>

@@ -1,4 +1,5 @@
 //===- Libraries.cpp - NVIDIA's libraries, found at run time --------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Libraries.h"
 
 #include <cstdlib>
@@ -199,7 +200,8 @@ std::string kbrt::cuda::adviceFor(CUresult code) {
   case CUDA_ERROR_JIT_COMPILER_NOT_FOUND:
     return "the driver lacks its PTX compiler: compile to a cubin with nvcc -cubin";
   case CUDA_ERROR_OUT_OF_MEMORY:
-    return "use a smaller workload, or free the device (nvidia-smi shows who has its memory)";
+    return "use a smaller workload, or free the device (nvidia-smi shows which processes have its "
+           "memory)";
   case CUDA_ERROR_UNKNOWN:
   case CUDA_ERROR_OPERATING_SYSTEM:
   case CUDA_ERROR_NVLINK_UNCORRECTABLE:

@@ -1,4 +1,5 @@
 //===- Libraries.h - NVIDIA's libraries, found at run time -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the tables of functions of the driver, NVML and NVRTC, filled by dlopen
 // (CUPTI's is in Cupti.h): a program that links this runs on machines without

@@ -1,4 +1,5 @@
 //===- LoadedImage.cpp - machine code on the device -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Execution.h"
 
 using namespace kbrt;

@@ -1,4 +1,5 @@
 //===- Matmul.cpp - Matrix products of libraries on a GPU -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Matmul.h"
 #include "PtxHead.h"
 #include "kbrt/MatmulLaunches.h"

@@ -1,4 +1,5 @@
 //===- Matmul.h - Matrix products of libraries on a GPU ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the execution of `MatmulStep` on CUDA devices by a kernel of our own: a
 // plan needs no cuBLAS, and the result has the bits of the CPU device.

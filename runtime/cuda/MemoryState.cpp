@@ -1,4 +1,5 @@
 //===- MemoryState.cpp - whether memory is what it was --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "MemoryState.h"
 
 #include <random>

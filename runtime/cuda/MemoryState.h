@@ -1,8 +1,9 @@
 //===- MemoryState.h - whether memory is what it was -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the proof that a period of a plan changes nothing (kbrt/Repetition.h): all
 // memory that a program has is hashed on the device before and after it. Salts that
-// nobody else knows keep a kernel from making two states look the same.
+// the program cannot know keep a kernel from making two states look the same.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBRT_CUDA_MEMORYSTATE_H

@@ -1,4 +1,5 @@
 //===- MetricSets.cpp - which counters to ask for -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the metric sets of docs/Measurement.md per generation of chips, as a
 // table. Names are CUPTI's; checkMetrics tells which of them a chip has.

@@ -1,4 +1,5 @@
 //===- Nvrtc.cpp - CUDA C++ to machine code in one process ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Libraries.h"
 #include "kbrt/CudaDevice.h"
 #include <cstring>

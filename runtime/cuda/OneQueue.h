@@ -1,4 +1,5 @@
 //===- OneQueue.h - how many hardware queues a context has ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the variable of the CUDA driver that says so, while a device is opened.
 //

@@ -1,4 +1,5 @@
 //===- PinnedCopy.cpp -----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "PinnedCopy.h"
 
 #include <algorithm>

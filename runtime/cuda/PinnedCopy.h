@@ -1,4 +1,5 @@
 //===- PinnedCopy.h - device memory into a file ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns page-locked memory through which device memory goes into files: a copy to
 // fresh pageable memory takes forty times as long as one to page-locked memory, and

@@ -1,4 +1,5 @@
 //===- Profile.cpp - counters of a plan's launches by CUPTI ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the use of CUPTI's range profiler: one range per launch. CUPTI replays
 // each launch as often as the metrics need or, where much memory would have to be

@@ -1,4 +1,5 @@
 //===- PtxHead.h - how our own PTX begins ------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the version and the target of all kernels that kb-run brings along.
 //

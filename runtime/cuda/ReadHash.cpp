@@ -1,4 +1,5 @@
 //===- ReadHash.cpp -------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "ReadHash.h"
 
 #include <cstdio>

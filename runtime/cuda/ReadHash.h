@@ -1,4 +1,5 @@
 //===- ReadHash.h - what a plan reads, told by hashes ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the two hashes of reads: one of a whole iteration, which tells whether it
 // read what another one did, and the digest of one read's bytes, wherever and

@@ -1,4 +1,5 @@
 //===- ResultComparison.cpp - results compared on the device --------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "ComparePtx.h"
 #include "Handles.h"
 #include "kbrt/CudaScreen.h"

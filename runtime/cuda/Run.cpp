@@ -1,4 +1,5 @@
 //===- Run.cpp - a plan executed once, with every check -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns guard zones, inputs that must not change, and the time of each launch.
 //

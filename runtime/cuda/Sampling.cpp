@@ -1,4 +1,5 @@
 //===- Sampling.cpp - where a plan's kernels spend their time -------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the use of CUPTI's PC sampling: one execution of the plan, samples by
 // kernel, source line and stall reason. Without permission, library or line

@@ -1,4 +1,5 @@
 //===- SlabLayout.cpp - where a plan's buffers lie ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "SlabLayout.h"
 
 #include <algorithm>

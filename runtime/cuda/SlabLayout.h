@@ -1,4 +1,5 @@
 //===- SlabLayout.h - where a plan's buffers lie ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the arithmetic that gives every buffer of a plan a place, with guard
 // zones, in one allocation. Pure.

@@ -1,4 +1,5 @@
 //===- SourceLines.cpp - from machine code to source lines ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what is known of a cubin without a device: the line of an instruction.
 //

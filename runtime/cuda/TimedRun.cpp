@@ -1,4 +1,5 @@
 //===- TimedRun.cpp - one timed iteration of a plan -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "TimedRun.h"
 
 #include <algorithm>

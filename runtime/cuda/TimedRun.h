@@ -1,4 +1,5 @@
 //===- TimedRun.h - one timed iteration of a plan ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what one sample is (docs/Measurement.md): which part of the plan lies
 // between the two events, and what its reads hash to. How many samples, in

@@ -1,4 +1,5 @@
 //===- Timing.cpp - two images measured against each other ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the loop of docs/Measurement.md: fresh memory for every iteration, cold
 // caches, everything queued before the device begins, A B B A, and outputs

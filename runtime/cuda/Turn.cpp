@@ -1,4 +1,5 @@
 //===- Turn.cpp -----------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kbrt/Turn.h"
 #include <cerrno>
 #include <cstdlib>
@@ -16,14 +17,14 @@ static void lock(int file, int how) {
 
 static int openLock(const std::string &path) {
   int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-  // Another user's, who allows reading.
+  // Another user's, which may be read.
   return file < 0 ? open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : file;
 }
 
 Turn::Turn(const std::string &device) {
   const char *folder = getenv("XDG_RUNTIME_DIR");
   std::string turns = std::string(folder && *folder ? folder : "/tmp") + "/kb-run-turns";
-  // Whoever comes first makes the folder for all users, as /tmp is.
+  // The first process makes the folder for all users, as /tmp is.
   if (mkdir(turns.c_str(), 0777) == 0)
     chmod(turns.c_str(), 01777);
   struct stat status = {};

@@ -1,4 +1,5 @@
 //===- Turns.cpp - two images timed in short turns ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the times of screening: few samples, one set of buffers in lent memory,
 // no statistics. What a sample is, is TimedRun.h's; figures that decide come
@@ -18,7 +19,7 @@ namespace {
 /// A candidate that takes so many times as long in the first pair, in which machine code is loaded
 /// and clocks rise, is timed no further.
 constexpr double hopelessRatio = 4;
-/// In an execution of this length nobody sees what the first one has to do beside.
+/// In an execution of this length it does not show what the first one has to do beside.
 constexpr double longUs = 20e3;
 /// Samples of so much time together are enough, from two of each on.
 constexpr double enoughUs = 300e3;

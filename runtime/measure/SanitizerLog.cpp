@@ -1,4 +1,5 @@
 //===- SanitizerLog.cpp - what compute-sanitizer prints -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A log is a sequence of blocks of lines that start with nine equal signs. A
 // block's first line stands one blank after them, the others are indented; a

@@ -1,4 +1,5 @@
 //===- Statistics.cpp - what samples of times say -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kbrt/Statistics.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 //===- CubinTable.cpp - what a cubin says of itself -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A cubin is an ELF file. A kernel is a function symbol with the mark "entry"; its
 // parameters stand in the section .nv.info.NAME as a list of attributes, the

@@ -1,4 +1,5 @@
 //===- KernelTypes.cpp - Parameter types from a mangled kernel name --------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the reading of a demangled signature: which parameters are pointers to
 // numbers. What it does not recognise is Unknown.

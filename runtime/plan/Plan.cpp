@@ -1,4 +1,5 @@
 //===- Plan.cpp - Names and sums over a plan -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kbrt/Plan.h"
 
 #include <iterator>

@@ -1,4 +1,5 @@
 //===- PlanJson.h - Names shared by plan.json's writer and reader -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBRT_PLAN_PLANJSON_H
 #define KBRT_PLAN_PLANJSON_H
 

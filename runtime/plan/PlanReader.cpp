@@ -1,4 +1,5 @@
 //===- PlanReader.cpp - JSON to a plan, with the path of what is wrong ------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "PlanJson.h"
 #include "kbrt/Plan.h"
 

@@ -1,4 +1,5 @@
 //===- PlanWalk.cpp - executing a plan, whatever the device ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kbrt/PlanWalk.h"
 
 #include <algorithm>

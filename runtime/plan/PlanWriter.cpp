@@ -1,4 +1,5 @@
 //===- PlanWriter.cpp - The plan as JSON ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "PlanJson.h"
 #include "kbrt/Plan.h"
 #include "kbrt/RecordKeeper.h"

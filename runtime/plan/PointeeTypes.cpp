@@ -1,4 +1,5 @@
 //===- PointeeTypes.cpp -----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kbrt/PointeeTypes.h"
 
 #include <cstdlib>

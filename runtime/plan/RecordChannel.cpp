@@ -1,4 +1,5 @@
 //===- RecordChannel.cpp - The keeper's side of a recording -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kbrt/RecordChannel.h"
 #include "kbrt/RecordKeeper.h"
 #include "kbrt/WholeTransfer.h"

@@ -1,4 +1,5 @@
 //===- RecordKeeper.cpp - A recording in a folder ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kbrt/RecordKeeper.h"
 
 #include <algorithm>

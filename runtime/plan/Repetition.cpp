@@ -1,4 +1,5 @@
 //===- Repetition.cpp - Steps that a plan does again and again ------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kbrt/Repetition.h"
 
 #include <algorithm>

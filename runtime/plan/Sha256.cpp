@@ -1,4 +1,5 @@
 //===- Sha256.cpp - names for content ---------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kbrt/Sha256.h"
 
 #include <bit>

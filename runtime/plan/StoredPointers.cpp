@@ -1,4 +1,5 @@
 //===- StoredPointers.cpp - Device pointers inside uploaded data ------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the search for device addresses in the bytes of uploads. Recorded
 // addresses come from an arena that no other integers usually lie in (those of

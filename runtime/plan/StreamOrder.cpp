@@ -1,4 +1,5 @@
 //===- StreamOrder.cpp ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kbrt/StreamOrder.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 //===- WholeTransfer.cpp - All bytes or none --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kbrt/WholeTransfer.h"
 
 #include <cerrno>

@@ -1,4 +1,5 @@
 //===- AddressSpace.h - Which addresses are taken ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the arithmetic of handing out address ranges. Touches no memory.
 //

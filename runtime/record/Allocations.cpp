@@ -1,4 +1,5 @@
 //===- Allocations.cpp ------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Allocations.h"
 #include "kbrt/CubinTable.h"
 

@@ -1,4 +1,5 @@
 //===- Allocations.h - Device memory as the program sees it ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what lies where in the arena, its buffer in the plan, and the shadows by
 // which host accesses to managed and mapped memory are found out.

@@ -1,4 +1,5 @@
 //===- ArenaBackend.cpp -----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "ArenaBackend.h"
 #include "DeviceFacts.h"
 #include "Settings.h"

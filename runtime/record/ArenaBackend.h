@@ -1,4 +1,5 @@
 //===- ArenaBackend.h - Device memory in this process ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns memory for the backends without a GPU: the arena of the CPU device.
 //

@@ -1,4 +1,5 @@
 //===- Backend.cpp - What backends have in common ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Backend.h"
 #include "Settings.h"
 

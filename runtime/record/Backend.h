@@ -1,4 +1,5 @@
 //===- Backend.h - Where device memory lives and kernels run -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the seam between the recorded calls and the device that stands behind
 // them: the CPU device, a GPU, or nothing at all, where the host's reads are

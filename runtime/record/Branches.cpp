@@ -1,4 +1,5 @@
 //===- Branches.cpp - What a program that was compiled to do so calls ------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the notes of which branches of host code were taken. The calls are put into the text of a
 // program before it is compiled.

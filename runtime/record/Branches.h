@@ -1,4 +1,5 @@
 //===- Branches.h - Branches of the host that were taken ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBRT_RECORD_BRANCHES_H
 #define KBRT_RECORD_BRANCHES_H
 

@@ -1,4 +1,5 @@
 //===- ChannelKeeper.cpp ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The socket is the program's as well: what it sends there by itself is found
 // out where the plan does not fit what was noted (FolderKeeper::fits). What has

@@ -1,4 +1,5 @@
 //===- ChannelKeeper.h - Leaves a recording with another process -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBRT_RECORD_CHANNELKEEPER_H
 #define KBRT_RECORD_CHANNELKEEPER_H
 

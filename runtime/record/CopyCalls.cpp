@@ -1,4 +1,5 @@
 //===- CopyCalls.cpp - Copies and fills -------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Graphs.h"
 #include "Registry.h"
 #include "Session.h"

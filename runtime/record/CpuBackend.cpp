@@ -1,4 +1,5 @@
 //===- CpuBackend.cpp - Kernels on the CPU device ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "ArenaBackend.h"
 #include "DeviceFacts.h"
 #include "Settings.h"

@@ -1,4 +1,5 @@
 //===- Cuda.h - The CUDA runtime's binary interface, as far as needed -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the numbers and layouts that the toolkit's headers put into programs
 // (CUDA 12 and 13). No toolkit header is included, so that one library serves

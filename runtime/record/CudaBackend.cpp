@@ -1,4 +1,5 @@
 //===- CudaBackend.cpp - Kernels on a GPU -----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the work of recorded programs on a CUDA device: one stream, and a wait
 // after each piece of work, so that a kernel that goes wrong is named.

@@ -1,4 +1,5 @@
 //===- CudaMemory.cpp -------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "CudaMemory.h"
 
 #include <sys/mman.h>

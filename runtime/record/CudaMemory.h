@@ -1,4 +1,5 @@
 //===- CudaMemory.h - The arena's addresses on a GPU -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the memory of programs that are recorded on a GPU. It lies in the range
 // of addresses that the CPU device's arena has, so that a pointer in the plan

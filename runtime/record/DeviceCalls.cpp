@@ -1,4 +1,5 @@
 //===- DeviceCalls.cpp - Devices, their properties, versions and limits -----===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the table of device facts and its two ways out: attributes by number,
 // and the structure cudaDeviceProp, whose layout differs between CUDA 12 and 13.

@@ -1,4 +1,5 @@
 //===- DeviceFacts.h - What the recorded device claims to be -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBRT_RECORD_DEVICEFACTS_H
 #define KBRT_RECORD_DEVICEFACTS_H
 

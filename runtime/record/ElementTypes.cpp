@@ -1,4 +1,5 @@
 //===- ElementTypes.cpp -----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "ElementTypes.h"
 
 #include <map>

@@ -1,4 +1,5 @@
 //===- ElementTypes.h - What kernels take buffers for ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBRT_RECORD_ELEMENTTYPES_H
 #define KBRT_RECORD_ELEMENTTYPES_H
 

@@ -1,4 +1,5 @@
 //===- ErrorCalls.cpp - Error queries and their texts -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Session.h"
 
 using namespace kbrt;

@@ -1,4 +1,5 @@
 //===- FileNotes.cpp --------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The functions of the C library by which programs come to files are defined here
 // once more: the recorder's library comes before the C library's. What a program
@@ -112,7 +113,7 @@ FileNotes kbrt::fileNotes() {
   return all.notes;
 }
 
-/// The function \p name of the C library, seen by everybody, whatever its headers make of the name.
+/// The function \p name of the C library, visible to all, whatever its headers make of the name.
 #define KB_WATCHED(result, name, ...)                                                              \
   extern "C"                                                                                       \
       __attribute__((visibility("default"))) result watched_##name(__VA_ARGS__) __asm__(#name);    \

@@ -1,4 +1,5 @@
 //===- FileNotes.h - Files that a program looks at ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the list of what a recorded program read of this machine's files, by which
 // kb-opt tells whether the recording still holds.

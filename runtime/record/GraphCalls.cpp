@@ -1,4 +1,5 @@
 //===- GraphCalls.cpp - Graphs that are captured from a stream ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Graphs that a host builds node by node, and captures of several streams, are not followed
 // (Unsupported.cpp).

@@ -1,4 +1,5 @@
 //===- Graphs.h - Captured streams and the graphs made of them ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what a stream is given while it is captured: each call becomes a node that does what the
 // call would have done, on the stream that the graph is launched on. A plan has no graphs: it holds

@@ -1,4 +1,5 @@
 //===- HostOrder.cpp --------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "HostOrder.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 //===- HostOrder.h - What the host has waited for ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what happens on the host's side when the device comes to it, and no sooner: copies between
 // page-locked memory and the device, and functions of the host. The device executes steps at
@@ -45,8 +46,8 @@ public:
   void hostWaits(std::optional<uint32_t> stream);
   void hostWaitsForEvent(uint32_t event);
   /// The host asks whether \p stream, or an event, is done: not at first where it has not waited
-  /// for what was enqueued, and the next time it is, and then it has waited for it. Who does not
-  /// ask again sees what is in the host's memory before that.
+  /// for what was enqueued, and the next time it is, and then it has waited for it. A host that
+  /// does not ask again sees what is in the host's memory before that.
   bool isStreamDone(uint32_t stream);
   bool isEventDone(uint32_t event);
   /// What operations of \p stream wait for is due: its next one may need it.

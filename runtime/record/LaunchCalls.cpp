@@ -1,4 +1,5 @@
 //===- LaunchCalls.cpp - Kernel launches and kernel attributes --------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "DeviceFacts.h"
 #include "Graphs.h"
 #include "Registry.h"

@@ -1,4 +1,5 @@
 //===- LibraryCalls.cpp - cuBLAS, as far as the recorder has it --------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the calls by which programs open and set up cuBLAS, and its products in
 // f32, which become steps of the plan. Whatever else the library computes is

@@ -1,4 +1,5 @@
 //===- MemoryCalls.cpp - Allocation and memory queries ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Graphs.h"
 #include "Registry.h"
 #include "Session.h"

@@ -1,4 +1,5 @@
 //===- Registry.cpp - Calls that the compiler puts into the host object ----===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Registry.h"
 #include "Session.h"
 

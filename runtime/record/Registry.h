@@ -1,4 +1,5 @@
 //===- Registry.h - What the host object registers at start ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBRT_RECORD_REGISTRY_H
 #define KBRT_RECORD_REGISTRY_H
 

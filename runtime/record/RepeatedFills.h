@@ -1,4 +1,5 @@
 //===- RepeatedFills.h - Fills that change nothing ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the memory of fills: benchmarks clear a buffer of the size of the cache
 // before each of thousands of launches, and once is enough as long as no device

@@ -1,4 +1,5 @@
 //===- Sequence.cpp ---------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Sequence.h"
 #include "kbrt/RepeatedLaunches.h"
 

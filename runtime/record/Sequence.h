@@ -1,4 +1,5 @@
 //===- Sequence.h - The plan as it grows -------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the steps, the places of bytes in the two files beside them, and the oracle's answers.
 // It moves bytes for uploads and reads; kernels and allocations are not its

@@ -1,4 +1,5 @@
 //===- Session.cpp ----------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Session.h"
 
 #include "Branches.h"
@@ -144,8 +145,8 @@ Session::Session() : backend(makeBackend()), allocations(sequence, *backend) {
   clockPace = numberSetting("CLOCK_PACE", 1);
   launchLimit = numberSetting("LAUNCHES", 0);
   if (sequence.recording() && !sequence.keeper)
-    stop(Ending::Unsupported,
-         "cannot reach who keeps the recording, at '" + socket + "': " + std::strerror(errno));
+    stop(Ending::Unsupported, "cannot reach the process that keeps the recording, at '" + socket +
+                                  "': " + std::strerror(errno));
   if (sequence.mode == Mode::Oracle)
     setRecordedFacts(sequence.keeper->oracleDevice());
   sequence.open();

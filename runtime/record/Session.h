@@ -1,4 +1,5 @@
 //===- Session.h - One run under the recorder --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the mode, the backend, the error state and the end of the run: on
 // every way out of the process, the plan is written with how it ended.

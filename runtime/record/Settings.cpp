@@ -1,4 +1,5 @@
 //===- Settings.cpp ---------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Settings.h"
 
 #include <cstring>

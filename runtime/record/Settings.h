@@ -1,4 +1,5 @@
 //===- Settings.h - What kb-opt tells the recorder ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the KBRECORD_ variables of the environment. The program that is recorded does not see
 // them: a candidate that knows where it runs could behave as it would nowhere else.

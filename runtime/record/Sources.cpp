@@ -1,4 +1,5 @@
 //===- Sources.cpp - Other numbers from generators --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the functions of the C library that give random numbers, defined once more: where the
 // program is to have other numbers than usual, each is another one of the same range. The

@@ -1,4 +1,5 @@
 //===- StreamCalls.cpp - Streams, events and synchronisation ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Allocations.h"
 #include "Graphs.h"
 #include "Session.h"

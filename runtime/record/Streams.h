@@ -1,4 +1,5 @@
 //===- Streams.h - Stream and event handles ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBRT_RECORD_STREAMS_H
 #define KBRT_RECORD_STREAMS_H
 

@@ -1,4 +1,5 @@
 //===- TableBackend.cpp - A cubin's kernels, none of which runs -------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the oracle-fed runs for a GPU: the host side of a candidate is recorded
 // in the sandbox without a device, and all that is needed of its machine code

@@ -1,4 +1,5 @@
 //===- Unsupported.cpp - Every other call of the CUDA runtime ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns a weak function for each name in RuntimeCalls.def, so that a program
 // that uses more of CUDA than the recorder has still links, and ends with the

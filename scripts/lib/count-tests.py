@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Prints the slowest tests, the seconds of each folder, and `N passed, N failed, N skipped` from lit's results.
 
 Fails if a test failed or none ran."""

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """Writes the code blocks of a Markdown page that name a file (```lang file=NAME) into a folder."""
 
 import pathlib

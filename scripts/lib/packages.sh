@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+#
 # Debian packages that kb-opt is built and tested with.
 llvmVersion=22
 packages=(

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+#
 # Finds the CUDA toolkit (compiler and headers; no driver is needed), or installs
 # it from PyPI wheels into the user's cache. Sets and exports CUDA_PATH.
 

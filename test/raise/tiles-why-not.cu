@@ -128,7 +128,7 @@ __global__ void warpOnly(const float *a, float *c, int n) {
 }
 
 // Two outputs of different kinds.
-// CHECK: kb.unraised @_Z8twoKinds{{.*}} "the outputs of a thread that uses shared memory are no rows and columns"
+// CHECK: kb.unraised @_Z8twoKinds{{.*}} "cannot match the outputs of a thread that uses shared memory to rows and columns"
 __global__ void twoKinds(const float *a, float *c, int n) {
   __shared__ float as[16][16];
   int tx = threadIdx.x, ty = threadIdx.y;

@@ -1,4 +1,5 @@
 //===- Clang.cpp - clang's driver and frontend over its libraries ---------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The driver runs a lone compile job inside this process; of several jobs it
 // starts the executable again with -cc1 first.

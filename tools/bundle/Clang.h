@@ -1,4 +1,5 @@
 //===- Clang.h - The compiler in the bundle's executable ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_TOOLS_BUNDLE_CLANG_H
 #define KBOPT_TOOLS_BUNDLE_CLANG_H
 

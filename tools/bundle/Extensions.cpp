@@ -1,4 +1,5 @@
 //===- Extensions.cpp - LLVM's extensions that the bundle does without ----===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Debian's clang was built with Polly, which is off unless asked for. The
 // bundle has none.

@@ -1,4 +1,5 @@
 //===- main.cpp - kb-opt and its compiler in one executable ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The bundle's kb-opt. Called as kb-clang it is the compiler that kb-opt runs
 // for device bitcode and host objects, so that LLVM is in the bundle once.

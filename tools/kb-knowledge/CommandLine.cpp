@@ -1,4 +1,5 @@
 //===- CommandLine.cpp ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "CommandLine.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,4 +1,5 @@
 //===- CommandLine.h - Verbs, their options and their help -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns reading of the command line and the help texts. What a verb does is
 // Verbs.h's.

@@ -1,4 +1,5 @@
 //===- Diff.cpp - diff ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Verbs.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -1,4 +1,5 @@
 //===- Logs.cpp - fold, merge, verify, export, prune ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Verbs.h"
 #include "kb-opt/Knowledge/Prune.h"
 #include "kb-opt/Knowledge/Trajectory.h"

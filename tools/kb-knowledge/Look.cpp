@@ -1,4 +1,5 @@
 //===- Look.cpp - show, explain, transfer ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Verbs.h"
 #include "kb-opt/Knowledge/Prompt.h"
 #include "llvm/ADT/STLExtras.h"
@@ -95,8 +96,8 @@ llvm::Expected<State> findState(const KnowledgeBase &knowledge, llvm::StringRef 
       llvm::none_of(knowledge.folded().words.states, [&, wanted = refinement](const auto &state) {
         return state.parent == name && state.name == wanted;
       }))
-    return llvm::make_error<UsageError>("nobody discovered a state '" + refinement.str() +
-                                            "' in '" + name + "'",
+    return llvm::make_error<UsageError>("no discovered state '" + refinement.str() + "' in '" +
+                                            name + "'",
                                         "kb-knowledge show lists those that are known");
   return stateNamed(refinement.empty() ? name : name + "/" + refinement.str());
 }

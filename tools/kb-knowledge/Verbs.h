@@ -1,4 +1,5 @@
 //===- Verbs.h - What kb-knowledge does ------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the verbs and what they share: reading logs and writing results.
 //

@@ -1,4 +1,5 @@
 //===- kb-knowledge.cpp - Look at and combine what was learnt -------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the table of verbs with their help, and main.
 //

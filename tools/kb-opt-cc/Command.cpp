@@ -1,4 +1,5 @@
 //===- Command.cpp --------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Command.h"
 #include <cctype>
 #include <cstdio>

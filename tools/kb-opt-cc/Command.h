@@ -1,4 +1,5 @@
 //===- Command.h - A compiler's command line --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what the launcher must know of a command line that it passes on: where
 // the compiler stands, which words are CUDA sources, and where the list of

@@ -1,4 +1,5 @@
 //===- main.cpp - kb-opt-cc: a compiler launcher --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   kb-opt-cc [--lock=FILE] [--stale=warn|error|ignore] nvcc -c kernel.cu -o kernel.o
 //

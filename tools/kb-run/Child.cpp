@@ -1,4 +1,5 @@
 //===- Child.cpp - a job's own process ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Child.h"
 #include "kbrt/WholeTransfer.h"
 

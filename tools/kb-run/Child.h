@@ -1,7 +1,8 @@
 //===- Child.h - a job's own process -----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the process that jobs run in: whatever a kernel does to it, the parent has
-// a result. Who may share one is the server's business.
+// a result. The server decides which jobs may share one.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBRUN_CHILD_H

@@ -1,4 +1,5 @@
 //===- Compile.cpp --------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Compile.h"
 #include "Job.h"
 #include "Run.h"

@@ -1,4 +1,5 @@
 //===- Compile.h - kb-run compile -------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the verb that turns a request for NVRTC into files (docs/JobFormat.md).
 //

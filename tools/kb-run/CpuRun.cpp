@@ -1,4 +1,5 @@
 //===- CpuRun.cpp - a job on the CPU device -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Run.h"
 
 #ifdef KBRUN_HAS_CPU

@@ -1,4 +1,5 @@
 //===- CudaResult.cpp - what was found on a CUDA device, as JSON ----------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "CudaResult.h"
 
 #ifdef KBRUN_HAS_CUDA

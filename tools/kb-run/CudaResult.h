@@ -1,4 +1,5 @@
 //===- CudaResult.h - what was found on a CUDA device, as JSON ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the parts of a result that only CUDA devices have (docs/JobFormat.md).
 //

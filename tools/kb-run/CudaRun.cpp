@@ -1,4 +1,5 @@
 //===- CudaRun.cpp - a job on a CUDA device -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "CudaResult.h"
 #include "Run.h"
 #include "Watch.h"
@@ -38,7 +39,7 @@ private:
   void audit();
   void readCounters();
   void sanitize();
-  /// Until nobody else uses the device.
+  /// Until no other process uses the device.
   void waitAlone() { wait(&Turn::alone); }
   void wait(void (Turn::*how)());
   bool fail(const Problem &problem) {
@@ -137,7 +138,7 @@ bool CudaRun::verify() {
   Watch watch(result, "run");
   RunOptions options = runOptions();
   ReadContents contents = job.cuda.contents.value_or(ReadContents());
-  // Bytes that nobody asks for stay on the device.
+  // Bytes that are not asked for stay on the device.
   options.reads = job.outputs.empty() || job.cuda.contents ? Reads::Hashed : Reads::Kept;
   options.contents = &contents;
   contents.folder = job.cuda.contents ? job.outputs : "";
@@ -238,7 +239,7 @@ void CudaRun::time() {
   options.begins = [&] { waitAlone(); };
   options.between = [&] {
     if (std::chrono::steady_clock::now() - turnBegan > Turn::longest)
-      waitAlone(); // behind those who came in the meantime
+      waitAlone(); // behind those that came in the meantime
   };
   options.ends = [&] { turn->leave(); };
   Watch watch(result, "timing");
@@ -299,7 +300,8 @@ void CudaRun::readCounters() {
 }
 
 void CudaRun::sanitize() {
-  // The process under the tool takes turns of its own. It would wait for who waits for this one.
+  // The process under the tool takes turns of its own. It would wait for one that waits for this
+  // one.
   if (turn)
     turn->leave();
   Watch watch(result, "sanitizer");
@@ -308,8 +310,8 @@ void CudaRun::sanitize() {
   isClean &= report.findings.empty();
 }
 
-/// Whoever found something is not trusted. CUPTI leaves its traces in a process: one that read
-/// counters may read others, and do nothing else.
+/// A process that found something is not trusted. CUPTI leaves its traces in a process: one that
+/// read counters may read others, and do nothing else.
 bool CudaRun::mayGoOn() const {
   const bool isCounting = job.cuda.profile && hasCounters && !job.cuda.profile->pcSampling;
   return !job.session.empty() && device && status == LaunchStatus::Ok && isClean &&

@@ -1,4 +1,5 @@
 //===- HeldMemory.cpp -----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "HeldMemory.h"
 
 #ifdef KBRUN_HAS_CUDA
@@ -71,7 +72,8 @@ bool HeldMemory::allocate(const std::string &name, const HeldProgram &program, P
   tooMuch = {LaunchStatus::OutOfMemory,
              "screening '" + name + "' takes " + sizeText(all) + " of the GPU's memory, and " +
                  sizeText(free) + " are free",
-             "use a smaller workload, or free the device (nvidia-smi shows who has its memory)"};
+             "use a smaller workload, or free the device (nvidia-smi shows which processes have "
+             "its memory)"};
   if (all + device->getFacts().memoryBytes / contextShare > free)
     problem = tooMuch;
   auto make = [&](std::unique_ptr<DeviceBlock> &block, uint64_t bytes) {

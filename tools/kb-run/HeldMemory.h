@@ -1,8 +1,9 @@
 //===- HeldMemory.h - device memory of a screening ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the device and the four blocks of one screening: the inputs, the memory that
 // kernels work in, what they leave as results, and the original's results, which are
-// never lent. Fills and compares them; who runs what in them is Vault.h's.
+// never lent. Fills and compares them; Vault.h says which worker runs what in them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBRUN_HELDMEMORY_H
@@ -21,8 +22,8 @@ public:
   /// Blocks for \p program. \p name is for messages.
   bool allocate(const std::string &name, const HeldProgram &program, kbrt::cuda::Problem &problem);
   bool fillInputs(const HeldProgram &program, kbrt::cuda::Problem &problem);
-  /// Makes the block for work larger, which nobody else may have mapped. On failure it is as large
-  /// as before, or not there any more.
+  /// Makes the block for work larger, which no other process may have mapped. On failure it is as
+  /// large as before, or not there any more.
   void growWork(uint64_t bytes, kbrt::cuda::Problem &problem);
 
   /// Takes the results that lie there for the original's of the next set: copies them to where only

@@ -1,4 +1,5 @@
 //===- HeldProgram.cpp ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "HeldProgram.h"
 
 #ifdef KBRUN_HAS_CUDA

@@ -1,4 +1,5 @@
 //===- HeldProgram.h - plans of a program that is screened -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the recordings of an original or a candidate, one for each set of inputs, and
 // whether the two can be compared. Runs nothing.

@@ -1,4 +1,5 @@
 //===- Hold.cpp - kb-run as a vault ---------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Hold.h"
 #include "Run.h"
 #include "Vault.h"
@@ -78,7 +79,7 @@ int hold() {
       answer = vault.answer(*job);
     std::string text = answer.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
     if (fwrite(text.data(), 1, text.size(), stdout) != text.size() || fflush(stdout) != 0)
-      return exitEnvironment; // nobody listens
+      return exitEnvironment; // no reader is left
   }
   return exitOk;
 }

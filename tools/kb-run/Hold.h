@@ -1,4 +1,5 @@
 //===- Hold.h - kb-run as a vault --------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the lines of `kb-run hold` (docs/JobFormat.md). What is done for them is Vault.h's.
 //

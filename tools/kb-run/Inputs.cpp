@@ -1,4 +1,5 @@
 //===- Inputs.cpp - plans and payloads of a job ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Run.h"
 #include "kbrt/Sha256.h"
 

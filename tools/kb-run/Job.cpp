@@ -1,4 +1,5 @@
 //===- Job.cpp - reading job files ----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Job.h"
 #include "kbrt/ImageInfo.h"
 #include <algorithm>

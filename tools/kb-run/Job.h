@@ -1,4 +1,5 @@
 //===- Job.h - what kb-run is asked to do -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the job file (docs/JobFormat.md) as a structure. Runs nothing.
 //

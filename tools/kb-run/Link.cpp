@@ -1,4 +1,5 @@
 //===- Link.cpp -----------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Link.h"
 #include "kbrt/WholeTransfer.h"
 

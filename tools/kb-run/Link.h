@@ -1,4 +1,5 @@
 //===- Link.h - messages between two kb-runs --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the socket between the process that holds the device's memory and one that
 // runs candidates: messages of JSON, and file descriptors beside them.
@@ -25,7 +26,7 @@ public:
 
   enum class Received { Message, Late, Ended };
   /// Waits for the next message, at most \p milliseconds; -1: for ever. What is there of one that
-  /// is late is kept for the next call. New descriptors replace those that nobody took.
+  /// is late is kept for the next call. New descriptors replace those that were not taken.
   Received receive(nlohmann::ordered_json &message, int milliseconds);
   /// Those that came with the last message; the caller closes them.
   std::vector<int> takeDescriptors() { return std::exchange(descriptors, {}); }

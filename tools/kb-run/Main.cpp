@@ -1,4 +1,5 @@
 //===- Main.cpp - kb-run: execute a plan with an image --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the command line. Jobs run in processes of their own (Child.h).
 //

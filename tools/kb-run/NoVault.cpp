@@ -1,4 +1,5 @@
 //===- NoVault.cpp - a kb-run without CUDA --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBRUN_HAS_CUDA
 #include "Vault.h"
 

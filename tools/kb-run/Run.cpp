@@ -1,4 +1,5 @@
 //===- Run.cpp - one job in its own process -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Run.h"
 
 #include <nlohmann/json.hpp>

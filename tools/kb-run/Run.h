@@ -1,4 +1,5 @@
 //===- Run.h - one job in its own process -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the execution of a job, in the child process: what all devices share
 // here, the devices in CpuRun.cpp and CudaRun.cpp.

@@ -1,4 +1,5 @@
 //===- Sanitizer.cpp - a job under compute-sanitizer ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Sanitizer.h"
 
 #include <chrono>

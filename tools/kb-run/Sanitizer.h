@@ -1,4 +1,5 @@
 //===- Sanitizer.h - a job under compute-sanitizer ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns running kb-run itself under compute-sanitizer. What the tool prints is
 // kbrt/SanitizerLog.h's.

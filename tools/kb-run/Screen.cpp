@@ -1,4 +1,5 @@
 //===- Screen.cpp - a process that runs candidates ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Screen.h"
 #include "Link.h"
 #include "Run.h"
@@ -186,7 +187,7 @@ Json Worker::time(const Json &message) {
   options.begins = [this] { wait(&Turn::alone); };
   options.between = [this] {
     if (Clock::now() - turnBegan > Turn::longest)
-      wait(&Turn::alone); // behind those who came in the meantime
+      wait(&Turn::alone); // behind those that came in the meantime
   };
   options.ends = [this] { turn->leave(); };
   LentMemory memories[2];

@@ -1,4 +1,5 @@
 //===- Screen.h - a process that runs candidates -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the worker of `kb-run hold`: it has a device of its own, the blocks that it is
 // lent and the code of one original and one candidate at a time. It never sees what

@@ -1,4 +1,5 @@
 //===- Serve.cpp - kb-run as a server -------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Serve.h"
 #include "Child.h"
 
@@ -25,16 +26,16 @@ using Json = nlohmann::json;
 
 namespace {
 
-/// A claim without a sign of life for so long belongs to nobody.
+/// A claim without a sign of life for so long belongs to no server.
 constexpr double staleSeconds = 30;
 /// A job that took so many servers down is answered instead of tried again.
 constexpr unsigned mostAttempts = 3;
 
-/// Between two looks at the folder: who asks something often asks more.
+/// Between two looks at the folder: a client that asks something often asks more.
 constexpr int firstWaitMs = 10, mostWaitMs = 200;
-/// After so long without a job nobody is in the middle of something.
+/// After so long without a job no client is in the middle of something.
 constexpr double restSeconds = 5;
-/// A file that nobody has sent for so long may go.
+/// A file that was not sent for so long may go.
 constexpr double keptSeconds = 600;
 
 volatile sig_atomic_t stopAsked = 0;
@@ -57,15 +58,15 @@ public:
     Outcome outcome = runOnce(*job, text, name, folder, whileWaiting);
     if (!job->isCuda || outcome.status == exitOk)
       return outcome;
-    // Who waits with an opened device has a part of its memory. And a process that had waited may
-    // have died of something else than this job.
+    // A process that waits with an opened device has a part of its memory. And a process that had
+    // waited may have died of something else than this job.
     std::string status = statusOf(outcome.json);
     if ((status == "out-of-memory" || (status == "crash" && hadWaited)) && giveUpOthers())
       outcome = runOnce(*job, text, name, folder, whileWaiting);
     return outcome;
   }
 
-  /// Nobody has asked for a while: sessions give the device's memory back.
+  /// No job has come for a while: sessions give the device's memory back.
   void rest() {
     for (Session &session : sessions) {
       session.child->stop();
@@ -356,7 +357,7 @@ int servePipe() {
     json["exitStatus"] = int(outcome.status);
     std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
     if (fwrite(text.data(), 1, text.size(), stdout) != text.size() || fflush(stdout) != 0)
-      return exitEnvironment; // nobody listens
+      return exitEnvironment; // no reader is left
   }
   return exitOk;
 }

@@ -1,4 +1,5 @@
 //===- Serve.h - kb-run as a server ------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the two ways of getting jobs other than as a file: a pipe and a spool
 // folder (docs/JobFormat.md).

@@ -1,4 +1,5 @@
-//===- Vault.cpp - who holds the device's memory --------------------------===//
+//===- Vault.cpp - holds the device's memory ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Vault.h"
 #include "VaultAnswer.h"
 #include "VaultRuns.h"

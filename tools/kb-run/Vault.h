@@ -1,4 +1,5 @@
-//===- Vault.h - who holds the device's memory -------------------*- C++ -*-===//
+//===- Vault.h - holds the device's memory -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the memory of one screening: the inputs, the blocks that workers compute in and
 // leave results in, and the original's results, which no worker ever sees. Compares

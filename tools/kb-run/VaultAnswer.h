@@ -1,4 +1,5 @@
 //===- VaultAnswer.h - how a job of the vault ended --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the words in which an answer of `kb-run hold` says how a job ended
 // (docs/JobFormat.md).

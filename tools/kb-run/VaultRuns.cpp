@@ -1,4 +1,5 @@
 //===- VaultRuns.cpp ------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #ifdef KBRUN_HAS_CUDA
 #include "VaultRuns.h"
 #include "VaultAnswer.h"

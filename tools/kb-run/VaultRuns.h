@@ -1,4 +1,5 @@
 //===- VaultRuns.h - runs of programs in the vault's memory ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the questions that make a worker run or time a program, and what its answers are
 // called in the vault's own (docs/JobFormat.md).

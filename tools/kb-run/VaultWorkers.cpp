@@ -1,4 +1,5 @@
 //===- VaultWorkers.cpp ---------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #ifdef KBRUN_HAS_CUDA
 #include "VaultWorkers.h"
 #include "VaultAnswer.h"

@@ -1,4 +1,5 @@
 //===- VaultWorkers.h - the processes of one screening -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the processes that run programs in the vault's memory: the active one and a spare,
 // what they are given, and when one takes the other's place.
@@ -30,7 +31,8 @@ public:
   /// has run no candidate.
   WorkerProcess *take(bool isFresh, Json &result);
   /// The spare takes the place of the active one. \p status says how that ended: where its last
-  /// kernel may still run, its end is waited for, so that nobody writes to memory of the next one.
+  /// kernel may still run, its end is waited for, so that it does not write to memory of the next
+  /// one.
   void drop(const std::string &status);
   /// Loads \p image, whose recordings are \p program, as side \p side of \p worker.
   WorkerProcess::Answer load(WorkerProcess &worker, size_t side, const std::string &image,

@@ -1,4 +1,5 @@
 //===- Watch.h - seconds of a part of a job ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBRUN_WATCH_H
 #define KBRUN_WATCH_H
 

@@ -1,4 +1,5 @@
 //===- WorkerProcess.cpp --------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "WorkerProcess.h"
 #include "Screen.h"
 

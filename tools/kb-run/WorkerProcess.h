@@ -1,4 +1,5 @@
 //===- WorkerProcess.h - kb-run screen, from outside -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns one process that runs candidates (Screen.h): its start, the questions to it
 // with their limits, and its end. Whatever a kernel does to it, the asker has an answer.

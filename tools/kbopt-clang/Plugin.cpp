@@ -1,4 +1,5 @@
 //===- Plugin.cpp - Findings while clang compiles -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the plugin of clang: when it looks at a translation unit, which findings
 // are warnings, remarks or errors, and which are off. docs/Plugin.md.

@@ -1,4 +1,5 @@
 //===- Tidy.cpp - Findings as checks of clang-tidy ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the module of clang-tidy: one check for each rule, kbopt-RULE. The checks
 // of one translation unit share one analysis. docs/ClangTidy.md.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs kb-opt over the CUDA files of a compile database, several at once.
 
 Its flags are run-clang-tidy's where there is one: -p, -j, -export-fixes, regular

@@ -1,4 +1,5 @@
 //===- Assistant.h - Asks a model about a program ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the conversation behind a proposal: the planner picks the places, the coder
 // fills them, the debugger mends, the verifier looks at what is to be kept. What comes
@@ -23,9 +24,9 @@ namespace kbopt {
 class ShownPrograms {
 public:
   virtual ~ShownPrograms();
-  /// Its text without the workload, whose unseen sizes nobody is to know.
+  /// Its text without the workload, whose unseen sizes must stay hidden.
   virtual std::string shownText(const NodeId &node) = 0;
-  /// Calls \p look with the parsed program of \p node, which nobody else uses meanwhile.
+  /// Calls \p look with the parsed program of \p node, which no other thread uses meanwhile.
   virtual llvm::Error withProgram(const NodeId &node,
                                   llvm::function_ref<llvm::Error(RewriteSession &)> look) = 0;
   /// "line 14: 61 % of global sectors; 31.9 sectors per request where 4.0 suffice"; may be empty.
@@ -74,7 +75,7 @@ public:
                                       llvm::ArrayRef<std::string> steps, llvm::StringRef promise);
 
 private:
-  /// What a reply was asked with, for whoever repairs it.
+  /// What a reply was asked with, for a later repair.
   struct Work {
     Action action;
     GroundedSource source;

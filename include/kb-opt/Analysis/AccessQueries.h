@@ -1,4 +1,5 @@
 //===- AccessQueries.h - What an access costs -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the questions about one access: stride per lane, bytes and sectors per
 // request, bank conflicts, reuse between threads.

@@ -1,4 +1,5 @@
 //===- Answer.h - Three-valued answers --------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the answer to a yes-or-no question that analysis may be unable to
 // decide, with the reason in words.

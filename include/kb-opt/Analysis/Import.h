@@ -1,4 +1,5 @@
 //===- Import.h - A program as kb IR ----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the import of a parsed program and its device bitcode into the kb
 // dialect, and the ties from operations back to AST nodes.

@@ -1,4 +1,5 @@
 //===- LaunchArguments.h - What one launch passes ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns questions about the pointers of a single launch. Those about all launches of a
 // kernel are in Legality.h.

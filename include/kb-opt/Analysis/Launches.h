@@ -1,4 +1,5 @@
 //===- Launches.h - What all launches of a kernel have in common -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the question for the ranges of a kernel's launch configurations.
 //
@@ -12,7 +13,7 @@
 namespace kbopt {
 
 /// The ranges of block and grid extents and of integer arguments over all launches of \p kernel;
-/// the limits of the hardware if there may be launches that nobody sees.
+/// the limits of the hardware if there may be unseen launches.
 analysis::LaunchRanges launchRangesOf(const ImportedProgram &program, kb::KernelOp kernel);
 
 } // namespace kbopt

@@ -1,4 +1,5 @@
 //===- Legality.h - What a rewrite may assume -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the questions that passes ask before they rewrite: aliasing of arguments
 // at launches, stores through arguments, races and overlap between accesses,
@@ -18,7 +19,7 @@ namespace kbopt {
 
 /// Whether \p program does anything with \p kernel but launch it where that can be
 /// seen: takes its address, passes it to a function that is not known. Then there
-/// may be launches that nobody sees.
+/// may be unseen launches.
 bool isNamedOutsideLaunches(const ParsedProgram &program, const clang::FunctionDecl *kernel);
 
 /// Whether pointer parameters \p first and \p second of \p kernel may refer to

@@ -1,4 +1,5 @@
 //===- Poly.h - Polynomials over the index space ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns exact integer polynomials over the variables of a kernel's index space,
 // and what is known of the variables' ranges.

@@ -1,4 +1,5 @@
 //===- Reuse.h - Whether elements are touched again -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the estimate of whether an access comes back to what another one has
 // touched. Legality.h owns the proofs: an estimate also rests on what the index

@@ -1,4 +1,5 @@
 //===- Signature.h - A kernel in a few numbers ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the static signature: what the policy can know of a kernel before it
 // has run.

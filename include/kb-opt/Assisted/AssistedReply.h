@@ -1,4 +1,5 @@
 //===- AssistedReply.h - What a model wants changed, as data ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the reply file (docs/Pipeline.md): which pass, which anchors, the text for
 // each, and the numbers that were left open; reading and writing it, and reading
@@ -69,7 +70,7 @@ struct CoderReply {
   std::optional<std::vector<Assumption>> assumes;
 };
 
-/// A reply that can be applied without asking anybody: the content of a reply file.
+/// A reply that can be applied without asking a model: the content of a reply file.
 struct AssistedReply {
   std::string pass;
   std::string kernel;

@@ -1,8 +1,9 @@
 //===- PromptBuilder.h - What each role is shown ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the context windows (STARK, section 4.4) as plain records and the prompts
 // made of them: planner, coder, debugger, verifier, and the minimal agent that
-// they are compared with. A window is filled anew for every step by whoever knows the
+// they are compared with. A window is filled anew for every step by the code that knows the
 // search; nothing here knows a policy, a model or a program. No Clang.
 //
 // Whatever comes from outside, program text, compilers' words, earlier replies, is

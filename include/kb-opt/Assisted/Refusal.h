@@ -1,4 +1,5 @@
 //===- Refusal.h - Why a reply is not taken ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the table of rules that a model's edits must keep. What each refuses is
 // said once, here, for prompts and remarks. The checks themselves

@@ -1,4 +1,5 @@
 //===- ReplyStore.h - Reply files by their digest ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the folder of reply files: `<digest>.json`, named by the digest of its
 // bytes, so that a pipeline that names a reply means one text for ever.

@@ -1,4 +1,5 @@
 //===- ReplyTemplate.h - Numbers that a reply leaves open -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns placeholders, `{{NAME}}`, in the texts of a reply: which there are, and
 // putting values in their place. No Clang.

@@ -1,4 +1,5 @@
 //===- CandidateSetup.h - One original and what judges candidates -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the list of what a search for candidates of one program works with.
 //

@@ -1,4 +1,5 @@
 //===- CandidateTools.h - What candidates are made with ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the list of what the making of candidates shares with the rest of an invocation: the input
 // file and its command, the parser, the passes, compilers and their limits, files, and the

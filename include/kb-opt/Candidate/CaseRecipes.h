@@ -1,4 +1,5 @@
 //===- CaseRecipes.h - The ways a workload is exercised ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the list of test cases that follow from a workload, and how each is made. Makes none.
 //

@@ -1,4 +1,5 @@
 //===- CaseSpace.h - Room for a program's test cases ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what the test cases of a program take of disk and memory beside its recording,
 // and the refusal of a program for which there is not that much.

@@ -1,4 +1,5 @@
 //===- DefaultArguments.h - What main takes for missing arguments -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns which numbers the `main` of a program takes in place of arguments that it is not given, as
 // its source says. Runs nothing.

@@ -1,4 +1,5 @@
 //===- HostBranches.h - Branches that a candidate's host adds ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns which branches of a program's host code another program does not have, and the text that
 // notes, when it runs, which of them are taken. Runs nothing.

@@ -1,4 +1,5 @@
 //===- HostText.h - What a program's host side depends on -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_CANDIDATE_HOSTTEXT_H
 #define KBOPT_CANDIDATE_HOSTTEXT_H
 

@@ -1,4 +1,5 @@
 //===- HotLines.h - The lines that a kernel's time goes to ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the choice and the wording of the few source lines that people and models
 // are shown of a kernel.

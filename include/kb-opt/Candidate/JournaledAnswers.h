@@ -1,7 +1,8 @@
 //===- JournaledAnswers.h - Effects that are asked for once -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the tie between what is asked of a program and the journal: an answer is a record with a
-// codec beside it, and whoever asks sees the record alone.
+// codec beside it, and callers see the record alone.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_CANDIDATE_JOURNALEDANSWERS_H

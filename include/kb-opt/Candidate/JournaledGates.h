@@ -1,4 +1,5 @@
 //===- JournaledGates.h - What the judge keeps, in the journal --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns under which requests the journal keeps the answers of single gates.
 //

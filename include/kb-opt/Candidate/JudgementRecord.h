@@ -1,4 +1,5 @@
 //===- JudgementRecord.h - What the judge found ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the record of one judgement, with the speed of a program that is correct, and its codec.
 //

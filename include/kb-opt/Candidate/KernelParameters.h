@@ -1,4 +1,5 @@
 //===- KernelParameters.h - What kernels are handed -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what the source tells the recorder of the memory that the parameters of kernels point to.
 //

@@ -1,4 +1,5 @@
 //===- LinesRecord.h - The lines that kernels wait at -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the record of a GPU's samples by source line, in words, and its codec.
 //

@@ -1,4 +1,5 @@
 //===- MeasuredSpeed.h - From a GPU's figures to a node's -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the arithmetic between a GPU's records and what a search knows of a
 // program: the accept rule, kernels' shares of the time, metrics for the states.

@@ -1,4 +1,5 @@
 //===- ProgramEnvironment.h - Programs as a search sees them ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the tie between the search and the compiler: a node is a program text, a step a rewrite,
 // judging is Eval's. Every effect goes through the journal. Each part of the work is a class of its

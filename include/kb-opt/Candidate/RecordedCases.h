@@ -1,4 +1,5 @@
 //===- RecordedCases.h - The ways a program is exercised --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the test cases of one original program: the runs of its host side under
 // the recorder, the inputs varied from them, and the plans of candidates.
@@ -36,8 +37,8 @@ public:
   /// observables then: full size is too much for the CPU device, and the judge runs
   /// the original by itself.
   void recordOnGpu(DeviceCompiler &compiler, unsigned index, std::string gpu);
-  /// Who says how many registers kernels need, to hosts that ask, where none runs on a GPU; before
-  /// anything has run.
+  /// The compiler that tells hosts how many registers kernels need, where none runs on a GPU;
+  /// before anything has run.
   void setCompiler(DeviceCompiler &speaker) { compiler = &speaker; }
   /// RecordRequest::kernelTypes; before anything has run.
   void setKernelTypes(KernelTypes types) { kernelTypes = std::move(types); }

@@ -1,4 +1,5 @@
 //===- RewriteRecord.h - What a step made of a program ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the record of one rewrite and its codec.
 //

@@ -1,4 +1,5 @@
 //===- Shape.h - What kind of kernel this is ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_CANDIDATE_SHAPE_H
 #define KBOPT_CANDIDATE_SHAPE_H
 

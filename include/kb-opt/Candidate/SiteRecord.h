@@ -1,4 +1,5 @@
 //===- SiteRecord.h - Where a pass may rewrite a program --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the record of one pass at one kernel of a program, and its codec.
 //

@@ -1,4 +1,5 @@
 //===- SortedArrays.h - What a host sorts before uploading ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what the source tells of arrays that a program puts in order and then uploads.
 //

@@ -1,4 +1,5 @@
 //===- SpeedRecord.h - A program's time by kernel ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the record of what a program's time goes to, as the cost model or a GPU's counters say, and
 // its codec.

@@ -1,4 +1,5 @@
 //===- TextConstants.h - The numbers that a source names --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what numbers stand in the text of a program.
 //

@@ -1,4 +1,5 @@
 //===- PassInfo.h - What is known of a pass without running it -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the plain records that describe a pass: name, options with their tuning
 // ranges, the states it answers, its neighbours, its promise, and what a model

@@ -1,4 +1,5 @@
 //===- Remark.h - What a pass did, or why it did not -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the plain record of one pass at one site, which Rewrite makes, Pipeline
 // collects and Report prints. Writing it as YAML is

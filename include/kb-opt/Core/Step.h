@@ -1,4 +1,5 @@
 //===- Step.h - One element of a pipeline -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the step as a value, and its text: what a search tries, what a pipeline
 // lists, what a session applies and what is replayed are all steps. Parsing

@@ -1,4 +1,5 @@
 //===- Verdict.h - The words of verdicts ------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the enumerations that the judge, the search, the evidence and the reports share: how
 // something that was tried ended, why it failed, and which gate said so. Their names are those of

@@ -1,4 +1,5 @@
 //===- Driver.h - kb-opt as a function --------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_DRIVER_DRIVER_H
 #define KBOPT_DRIVER_DRIVER_H
 

@@ -1,4 +1,5 @@
 //===- Options.h - What the user asked for ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the command line of kb-opt as a value. The table is Options.td.
 //

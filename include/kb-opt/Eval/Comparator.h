@@ -1,8 +1,9 @@
 //===- Comparator.h - Are these the same numbers? ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns gate G6: the comparison of every element of an output with the oracle's
 // under the promise of the pass, and nothing about where the bytes come from.
-// The rule and its fallbacks are explained in docs/Verification.md.
+// The rule and its fallbacks are explained in docs/VerificationNumerics.md.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_EVAL_COMPARATOR_H
@@ -44,7 +45,7 @@ struct Tolerance {
   /// element (a reduction's length). 0 = unknown: the measured spread stands in.
   uint64_t reductionLength = 0;
   /// u of the type in which these sums are made, where it is finer than the output's: only the
-  /// result is rounded to that. 0: they are made in the output's type, or nobody knows.
+  /// result is rounded to that. 0: they are made in the output's type, or it is unknown.
   double sumRoundoff = 0;
   /// A tolerance that the workload declares; widens the bound to
   /// max(bound, absolute + relative·|r|). Never narrows it.
@@ -72,8 +73,8 @@ struct Tolerance {
 /// (then |b−r| is 0). `moved` holds for each element how far rounding alone moves it,
 /// as a value of the output's type: from further runs of the *original* on the same
 /// inputs under other rounding directions. It stands in for |b−r|
-/// (docs/Verification.md); an element of an exact type that moves has all of its bits set there.
-/// All arrays have the same size in bytes; `moved` may be empty.
+/// (docs/VerificationNumerics.md); an element of an exact type that moves has all of its bits set
+/// there. All arrays have the same size in bytes; `moved` may be empty.
 struct OutputView {
   std::string name;
   kbrt::ElementType type = kbrt::ElementType::Unknown;

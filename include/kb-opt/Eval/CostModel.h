@@ -1,4 +1,5 @@
 //===- CostModel.h - From counts to a modelled time -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the arithmetic that turns the CPU device's counts and a chip's facts
 // into a time with its limiter, the roofline floor, and the metrics that the

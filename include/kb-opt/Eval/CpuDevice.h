@@ -1,4 +1,5 @@
 //===- CpuDevice.h - The device for machines without a GPU ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the way from (bitcode, plan) to a record on the CPU: builds images
 // (CpuImage.h), writes jobs for kb-run (docs/JobFormat.md), runs it in a limited,

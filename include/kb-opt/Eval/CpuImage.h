@@ -1,4 +1,5 @@
 //===- CpuImage.h - Device code compiled for the host -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the translation of device bitcode, as clang emits it for NVPTX, into a
 // CPU image: a shared object that describes itself (kbrt/ImageInfo.h) and

@@ -1,4 +1,5 @@
 //===- CudaDevice.h - A GPU behind a kb-run ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what the judge asks of a GPU as jobs for kb-run, and what kb-run answers as
 // records; and what a GPU's failures mean: for the machine, for the run, for one
@@ -30,7 +31,7 @@ struct CudaDeviceOptions {
 ///
 /// A job that finds the device gone is repeated on a fresh process. If it is gone
 /// again while the device answers others, the job has `RunStatus::Lost`; if the
-/// device answers nobody, the error is the environment's and ends the run.
+/// device does not answer at all, the error is the environment's and ends the run.
 class CudaDevice : public GpuDevice {
 public:
   CudaDevice(DeviceCompiler &compiler, std::unique_ptr<JobChannel> channel,

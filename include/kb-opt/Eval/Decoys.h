@@ -1,4 +1,5 @@
 //===- Decoys.h - Does a test case tell right from wrong? -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns gate G5: outputs that are wrong in the ways that fooled published
 // harnesses, and the rule that a test case counts only if the comparator

@@ -1,4 +1,5 @@
 //===- Device.h - Something that executes (plan, image) ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the interface between the judge and a device, as plain data: images are
 // files, runs are jobs, results are records. CpuDevice is the one for machines
@@ -35,7 +36,7 @@ struct DeviceImage {
   /// Constructs that this device cannot execute; a run of a kernel that has one
   /// ends as Unsupported.
   std::vector<std::string> unsupported;
-  /// Whose it is: images of one owner may share a process that runs their jobs. Empty: nobody's.
+  /// The owner: images of one owner may share a process that runs their jobs. Empty: no owner.
   Digest owner = {};
 };
 

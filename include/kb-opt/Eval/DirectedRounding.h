@@ -1,7 +1,8 @@
 //===- DirectedRounding.h - Device code that rounds another way -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns how the original is written again so that its arithmetic rounds in other
-// directions: W. Kahan's test, and mixtures of directions (docs/Verification.md).
+// directions: W. Kahan's test, and mixtures of directions (docs/VerificationNumerics.md).
 // Nothing here runs anything.
 //
 //===----------------------------------------------------------------------===//

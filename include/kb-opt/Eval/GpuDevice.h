@@ -1,4 +1,5 @@
 //===- GpuDevice.h - A device that measures ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the interface between the judge and a GPU, as plain data: what a device
 // that really executes can tell beyond Device.h. Times, counters, the trace of
@@ -136,7 +137,7 @@ struct SanitizerReport {
 class GpuDevice : public Device {
 public:
   virtual llvm::Expected<GpuFacts> facts() = 0;
-  /// The same machine code and plans are measured once per request: whoever asks
+  /// The same machine code and plans are measured once per request: a caller that asks
   /// again (a gate, the search) gets the same report. Another seed is another request.
   virtual llvm::Expected<TimingReport> measure(const GpuSubject &candidate,
                                                const GpuSubject &baseline,

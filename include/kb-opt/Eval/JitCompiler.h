@@ -1,4 +1,5 @@
 //===- JitCompiler.h - The quicker way to the same machine code -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the choice between NVRTC and nvcc. nvcc starts half a dozen programs and
 // reads the host's headers; NVRTC compiles the device slice alone, in a fraction of

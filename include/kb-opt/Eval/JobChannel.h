@@ -1,4 +1,5 @@
 //===- JobChannel.h - Ways to a kb-run ---------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns how a job (docs/JobFormat.md) and its files get to a kb-run and the result
 // back: through a pipe to a server on this machine, or through a spool folder
@@ -49,10 +50,10 @@ class JobChannel {
 public:
   virtual ~JobChannel();
   /// A result, also for a job that took its server down: status "crash" or
-  /// "timeout", and words. Errors: nobody can be asked (`ToolError`), files cannot
+  /// "timeout", and words. Errors: no server can be asked (`ToolError`), files cannot
   /// be read or written (`StoreError`), the user interrupts.
   virtual llvm::Expected<JobAnswer> run(const JobRequest &request) = 0;
-  /// Whether jobs may have `contents`: the one who answers writes files where this machine reads
+  /// Whether jobs may have `contents`: the server writes files where this machine reads
   /// them.
   virtual bool takesContents() const { return false; }
 };
@@ -100,7 +101,7 @@ struct SpoolChannelOptions {
   NoticeFunction notice;
 };
 
-/// Jobs are named by their content: who asks again after being killed finds the
+/// Jobs are named by their content: a process that asks again after being killed finds the
 /// answer there.
 llvm::Expected<std::unique_ptr<JobChannel>> createSpoolChannel(SpoolChannelOptions options);
 

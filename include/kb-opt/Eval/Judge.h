@@ -1,4 +1,5 @@
 //===- Judge.h - The gates in order ------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the decision whether a candidate may be kept: runs the gates of
 // EVALUATION.md in order, stops at the first failure and gives a three-valued
@@ -244,8 +245,8 @@ struct JudgeOptions {
   double cpuSeconds = 3;
   /// Of the GPU, for G13's floor. Must outlive the judge; absent: no floor.
   const ChipInfo *chip = nullptr;
-  Timings *timings = nullptr; ///< gets what the judge does for how long; null: nobody asks
-  /// Shared with whoever asks for the same large files; null: the judge has its own.
+  Timings *timings = nullptr; ///< gets what the judge does for how long; null: not recorded
+  /// Shared with other users of the same large files; null: the judge has its own.
   FileDigests *digests = nullptr;
 };
 
@@ -274,7 +275,7 @@ struct BaselineReport {
 
 /// Where single answers are kept, so that what a run found before it was cut short is not asked
 /// again. What is stored under a name must depend on nothing but the two programs, the cases and
-/// the tools: whoever implements it names them all in its keys. Thread-safe.
+/// the tools: an implementation names them all in its keys. Thread-safe.
 class GateStore {
 public:
   virtual ~GateStore();
@@ -334,7 +335,8 @@ public:
   double secondsLeft() const;
 
   /// Makes at once what judging \p program begins with: its machine code, the CPU device's
-  /// images, and the recordings of a changed host. What goes wrong is said by who asks for it.
+  /// images, and the recordings of a changed host. An error is reported when the result is
+  /// requested.
   void prepare(const ProgramArtefacts &program);
 
   /// Machine code of a program, compiled at most once.

@@ -1,4 +1,5 @@
 //===- KnownContents.h - Results that need not come again -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what is known of results by their digests (docs/JobFormat.md, `contents`):
 // most runs of a judgement give the same bytes, and those stay on the device.
@@ -16,7 +17,7 @@
 
 namespace kbopt {
 
-/// Thread-safe. Bytes are kept as long as somebody holds them.
+/// Thread-safe. Bytes are kept as long as they are in use.
 class KnownContents {
 public:
   KnownContents();

@@ -1,4 +1,5 @@
 //===- LiveCode.h - Code that a known launch can reach ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the proof that a launch with known arguments cannot come to some code of its kernel: the
 // optimiser is told what the launch is, and what it leaves can be reached.

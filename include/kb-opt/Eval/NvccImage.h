@@ -1,4 +1,5 @@
 //===- NvccImage.h - Machine code and what the compiler says of it -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the compilation of device code to PTX and cubin for the judge (gates G1
 // to G3): resources per kernel, digests of machine code, PTX text. With nvcc

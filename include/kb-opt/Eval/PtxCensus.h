@@ -1,4 +1,5 @@
 //===- PtxCensus.h - What PTX text gives away -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns gates G2 and G3: reading PTX, counting operations by precision, finding
 // constructs that a candidate may not add, and comparing with the baseline.
@@ -35,7 +36,7 @@ struct PtxFunction {
 
 struct PtxCensus {
   std::map<std::string, PtxFunction> functions; ///< by mangled name
-  /// Module variables in .global space without string literals, what nobody uses, and tables of at
+  /// Module variables in .global space without string literals, unused ones, and tables of at
   /// most 4 KiB that no instruction writes.
   std::set<std::string> globals;
   /// Those of them that are one number, with its bytes.

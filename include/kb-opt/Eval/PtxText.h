@@ -1,4 +1,5 @@
 //===- PtxText.h - The PTX of one kernel, for reading -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns cutting one kernel out of a PTX module and leaving out what says nothing
 // about its speed. What is counted in PTX is PtxCensus.h's.

@@ -1,4 +1,5 @@
 //===- Verdict.h - What the judge says about a candidate --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the record that each gate leaves and the verdict that follows from
 // them, with their JSON form. It owns no gate and runs nothing.

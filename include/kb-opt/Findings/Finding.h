@@ -1,4 +1,5 @@
 //===- Finding.h - What the compiler knows against a program ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the record of one finding, the table of rules, and collecting the findings
 // of a program. Printing them is Printers.h's business.

@@ -1,4 +1,5 @@
 //===- InCompiler.h - Findings inside a tool of clang's ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what the plugin of clang and the module of clang-tidy share: the findings
 // of an AST that the tool has parsed, and their words and fix-its. How a finding is

@@ -1,4 +1,5 @@
 //===- Printers.h - Findings as text and as data ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the forms in which findings leave: clang's diagnostics, the YAML of
 // clang-apply-replacements, SARIF and JSON.

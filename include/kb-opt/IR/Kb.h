@@ -1,4 +1,5 @@
 //===- Kb.h - The kb dialect -------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the C++ face of the dialect that KbOps.td declares: dialect, enums,
 // attributes, operations, and the layout of the index space.

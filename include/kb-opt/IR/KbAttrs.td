@@ -1,4 +1,5 @@
 //===- KbAttrs.td - Attributes of the kb dialect ---------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the attributes: expressions over the index space, symbols, parameters,
 // bases of addresses, and the enumerations.

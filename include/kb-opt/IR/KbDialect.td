@@ -1,4 +1,5 @@
 //===- KbDialect.td - The kb dialect ---------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the dialect itself and the base classes of its operations and
 // attributes.

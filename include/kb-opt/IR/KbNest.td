@@ -1,4 +1,5 @@
 //===- KbNest.td - The raised form of a kernel -----------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns kb.nest and what stands in it: what a kernel computes, without the threads
 // that compute it, and the schedule that is to compute it.

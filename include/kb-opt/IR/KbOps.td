@@ -1,4 +1,5 @@
 //===- KbOps.td - Operations of the kb dialect -----------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the operations: one per fact about a CUDA program.
 //

@@ -1,4 +1,5 @@
 //===- Catalogue.h - Seed knowledge ----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what is known before anything was tried: which states an optimization
 // answers, priors, edges, and pipelines by shape of kernel. Files under

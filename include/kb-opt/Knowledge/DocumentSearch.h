@@ -1,4 +1,5 @@
 //===- DocumentSearch.h - Finds passages by words ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns a small full-text index over what kb-opt knows in words: descriptions and
 // prompts of passes, rules of states, lessons. Ranks by BM25 (Robertson and

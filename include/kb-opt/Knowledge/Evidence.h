@@ -1,4 +1,5 @@
 //===- Evidence.h - One thing that was tried --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the record of an attempt and its line of JSON. What a role concluded from
 // attempts is Finding.h's, the log of both EvidenceLog.h's, and what follows from

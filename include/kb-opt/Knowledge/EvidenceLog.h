@@ -1,4 +1,5 @@
 //===- EvidenceLog.h - Sets of records and their files ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the set of everything that was tried and concluded, and the append-only
 // log that holds it: one record per line.

@@ -1,4 +1,5 @@
 //===- Finding.h - What a role concluded from evidence ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the records in words beside the attempts: lessons, discovered states and
 // proposed optimizations, with the evidence that each rests on. No finding
@@ -20,7 +21,7 @@ namespace kbopt {
 enum class FindingKind {
   Lesson,   ///< something to know about a state, or about a pass in it
   State,    ///< a state that the rules do not tell apart
-  Proposal, ///< an optimization for a state in which nobody tried it
+  Proposal, ///< an optimization for a state in which it was not tried
 };
 /// "lesson", "state", "proposal".
 llvm::StringRef findingKindName(FindingKind kind);
@@ -47,7 +48,7 @@ struct Finding {
   /// Ids of the attempts that it rests on: at least one for a lesson, at most
   /// `findingEvidenceIds`. Order and repetition make no difference.
   std::vector<Digest> evidence;
-  std::string role;  ///< who concluded it: "evaluator", "gap-analyst", "updater", "state", "user"
+  std::string role;  ///< its author: "evaluator", "gap-analyst", "updater", "state", "user"
   Digest transcript; ///< of the request that it was the answer to; empty: no model
   std::map<std::string, std::string> versions; ///< kb-opt
   std::string time;                            ///< UTC, RFC 3339; no part of the name

@@ -1,4 +1,5 @@
 //===- Fold.h - From evidence to statistics ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the pure function from a set of evidence records to what is known. The
 // same set gives the same bytes on any machine: records are folded in the order

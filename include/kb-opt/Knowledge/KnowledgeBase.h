@@ -1,4 +1,5 @@
 //===- KnowledgeBase.h - What is believed about a choice --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the combination of seed and evidence: what a pass is expected to gain
 // in a state on a chip, and which few entries are worth showing. Immutable but
@@ -24,7 +25,7 @@ struct Prediction {
   /// for later steps. 0 where an earlier pass excludes this one.
   double value = 0;
   std::string why; ///< "seed 12.0 %; 4 tries, mean 20.1 %; opened by …"
-  /// Nobody tried the pass in this state: only a proposal speaks for it.
+  /// The pass was not tried in this state; only a proposal names it.
   bool unproven = false;
 };
 

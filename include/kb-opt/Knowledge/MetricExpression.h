@@ -1,4 +1,5 @@
 //===- MetricExpression.h - Arithmetic over metrics -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the small language of the rules in knowledge/states: numbers, metric
 // names, + - * /, comparisons, && || !, and the functions min, max, sum (of the

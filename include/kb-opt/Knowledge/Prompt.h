@@ -1,8 +1,9 @@
 //===- Prompt.h - The few entries that a role is shown ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what of the knowledge base goes into a prompt: a few predictions with
 // what was learnt in words, what went wrong, and one worked example. Nothing
-// shows all of it to anybody.
+// shows all of it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_KNOWLEDGE_PROMPT_H

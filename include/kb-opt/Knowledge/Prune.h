@@ -1,4 +1,5 @@
 //===- Prune.h - Smaller logs that fold to the same ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what may leave a log: lines that say again what another line says.
 //

@@ -1,4 +1,5 @@
 //===- State.h - From counters to a performance state -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the rules that name a kernel's bottleneck. The rules and their
 // thresholds are data (knowledge/states/*.json); this is only their

@@ -1,4 +1,5 @@
 //===- Trajectory.h - Evidence as data for training ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what `kb-knowledge export` writes: every attempt as a supervised pair and
 // as a reward-labelled step that names the step before it, one JSON object per

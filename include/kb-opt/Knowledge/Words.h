@@ -1,4 +1,5 @@
 //===- Words.h - What is kept of findings -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the pure function from records to the lessons, discovered states and
 // proposals that stand: without repetition, in bounds, and without what attempts
@@ -42,7 +43,7 @@ struct ProposedPass {
   std::string state, pass, text, role;
   double predictedGain = 0; ///< mean of the proposals, each at most ln 2
   uint64_t proposals = 0;
-  bool unproven = true; ///< nobody tried the pass in the state
+  bool unproven = true; ///< the pass was not tried in the state
 };
 
 using StatePass = std::pair<std::string, std::string>;

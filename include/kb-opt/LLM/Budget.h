@@ -1,4 +1,5 @@
 //===- Budget.h - What models may cost, and what they did -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the account of a run: limits in money, tokens, calls and time, overall and
 // per role, and the sums of what was used. What a call can cost at most is

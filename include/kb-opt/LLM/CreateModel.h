@@ -1,4 +1,5 @@
 //===- CreateModel.h - From settings to something to ask --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the assembly: provider, then budget, then recorder.
 //
@@ -34,7 +35,7 @@ public:
 };
 
 /// The model of \p settings with budget and recorder; null if the provider is `Off`. Fails at
-/// once, without asking anybody, where no call could succeed: no key, no model named, a budget
+/// once, without asking a service, where no call could succeed: no key, no model named, a budget
 /// of dollars without prices, a transcript that cannot be read.
 llvm::Expected<std::unique_ptr<AccountedModel>> createModel(const ModelSettings &settings,
                                                             ModelWorld world = {});

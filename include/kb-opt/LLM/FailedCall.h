@@ -1,4 +1,5 @@
 //===- FailedCall.h - What a provider knows of a failed call ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_LLM_FAILEDCALL_H
 #define KBOPT_LLM_FAILEDCALL_H
 

@@ -1,4 +1,5 @@
 //===- Http.h - Asking a service over HTTP ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the interface to HTTP and libcurl behind it, which is loaded when first
 // needed: without a network provider kb-opt runs without it.

@@ -1,4 +1,5 @@
 //===- JsonSchema.h - Checking JSON against a schema ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the subset of JSON Schema that replies are described in: type, enum, const,
 // properties, required, additionalProperties, items, minItems, maxItems, minLength,

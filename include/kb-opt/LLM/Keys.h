@@ -1,4 +1,5 @@
 //===- Keys.h - Keys, bound to their hosts ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns reading a key from the environment or a private file. A key belongs to one
 // host and is given out for no other; it never becomes part of a message.

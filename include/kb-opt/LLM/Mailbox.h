@@ -1,4 +1,5 @@
-//===- Mailbox.h - A folder that somebody answers ---------------*- C++ -*-===//
+//===- Mailbox.h - Questions and replies as files --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the provider `mailbox:DIR`: each request is a readable file in DIR, its
 // reply a file beside it (docs/Model.md). A reply counts once its last line is the
@@ -17,7 +18,7 @@
 namespace kbopt {
 
 inline constexpr llvm::StringLiteral mailboxClosingLine = "=== end of reply ===";
-/// In its place: whoever answers refuses to; the text before it says why.
+/// In its place where the question is refused; the text before it says why.
 inline constexpr llvm::StringLiteral mailboxRefusalLine = "=== refused ===";
 
 struct PendingRequest {

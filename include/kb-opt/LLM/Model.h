@@ -1,4 +1,5 @@
 //===- Model.h - One question to a language model ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the request and the reply as plain data, and the interface that every
 // provider, decorator (budget, transcript, journal) and fake implements. What a
@@ -18,7 +19,7 @@
 
 namespace kbopt {
 
-/// Who asks. Each role has its own settings, budget and context window
+/// The role that asks. Each role has its own settings, budget and context window
 /// (docs/Model.md says what each is shown and what it answers).
 enum class ModelRole {
   Planner,    ///< picks the pass and the anchors

@@ -1,4 +1,5 @@
 //===- Prices.h - What tokens cost ------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the table of prices, which comes from a file of the user's: prices age,
 // and so kb-opt knows none.

@@ -1,4 +1,5 @@
 //===- Settings.h - Which model, how it is asked, at what limits -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what the user says about models as a value: from `--llm=…` and from the
 // file of `--llm-config` (docs/Model.md). No key is part of it.
@@ -14,10 +15,10 @@ namespace kbopt {
 
 enum class ProviderKind {
   Off,
-  OpenAi,    ///< chat completions, of OpenAI or whoever speaks like it
+  OpenAi,    ///< chat completions, of OpenAI or a compatible service
   Anthropic, ///< messages
   Command,   ///< a program: prompt on stdin, reply on stdout
-  Mailbox,   ///< a folder: somebody writes the replies
+  Mailbox,   ///< a folder into which replies are written
   Replay,    ///< a transcript
 };
 

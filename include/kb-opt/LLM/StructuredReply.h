@@ -1,4 +1,5 @@
 //===- StructuredReply.h - A reply that is checked JSON ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the conversation that ends in one JSON object of a given shape: taking the
 // object out of the text, checking it, asking again with what was wrong, and the

@@ -1,4 +1,5 @@
 //===- Transcript.h - Recorded questions and answers ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the file of `--llm-record`, one JSON line per reply, and the provider
 // `replay:FILE` that answers from one (docs/Model.md has the format).
@@ -33,8 +34,8 @@ llvm::Expected<std::vector<TranscriptEntry>> readTranscript(FileSystem &files,
 llvm::Expected<std::unique_ptr<Model>> makeRecorder(std::unique_ptr<Model> inner, std::string file,
                                                     FileSystem &files);
 
-/// Answers from \p file and asks nobody. The n-th request of a digest gets its n-th recorded reply,
-/// later ones the last. A request that is not there is a `ProviderError` that names the
+/// Answers from \p file and asks no service. The n-th request of a digest gets its n-th recorded
+/// reply, later ones the last. A request that is not there is a `ProviderError` that names the
 /// nearest one.
 llvm::Expected<std::unique_ptr<Model>> makeReplay(std::string file, FileSystem &files);
 

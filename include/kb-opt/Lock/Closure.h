@@ -1,4 +1,5 @@
 //===- Closure.h - What a proof about a kernel depends on -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the digest that decides whether a proven rewrite still fits the source:
 // the tokens of kernels, of the functions that launch them, and of everything

@@ -1,4 +1,5 @@
 //===- LineDirectives.h - #line back to the user's file ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_LOCK_LINEDIRECTIVES_H
 #define KBOPT_LOCK_LINEDIRECTIVES_H
 

@@ -1,4 +1,5 @@
 //===- LockFile.h - What was proven, as a file to commit --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns kbopt.lock as a value, its YAML and where it lies. It decides nothing:
 // whether an entry is fresh is asked of Closure.h and LockFlags.h.

@@ -1,4 +1,5 @@
 //===- LockFlags.h - Which flags decide what a kernel means -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_LOCK_LOCKFLAGS_H
 #define KBOPT_LOCK_LOCKFLAGS_H
 

@@ -1,4 +1,5 @@
 //===- Pipeline.h - Runs rewrite passes over one program --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the deterministic half of kb-opt: text and pipeline in, text out. It
 // knows no judge, no policy and no model; `-passes=auto` is built on

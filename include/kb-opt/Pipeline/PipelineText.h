@@ -1,4 +1,5 @@
 //===- Step.h - One element of a textual pipeline ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns parsing what `-passes=` is given to steps, which print as they are parsed
 // (Core/Step.h). The syntax is MLIR's (docs/Pipeline.md).

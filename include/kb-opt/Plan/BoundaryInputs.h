@@ -1,4 +1,5 @@
 //===- BoundaryInputs.h - Inputs at which programs branch -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the inputs that keep most of what was recorded and put a few values among it at which
 // programs take another way: constants of the source, ties, zeros, the ends of types.

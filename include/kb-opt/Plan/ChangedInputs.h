@@ -1,4 +1,5 @@
 //===- ChangedInputs.h - Recorded inputs with single changes ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns changes of what a plan uploads that are data: they are searched for, one after the other,
 // and described to people.

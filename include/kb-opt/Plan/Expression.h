@@ -1,4 +1,5 @@
 //===- Expression.h - Integer expressions of a workload ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the arithmetic that shapes, grids and scalars of a workload are written
 // in: + - * / % on integers, parentheses, and min, max, ceildiv.

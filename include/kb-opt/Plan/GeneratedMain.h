@@ -1,4 +1,5 @@
 //===- GeneratedMain.h - A main for an entry function or kernel -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the text of the driver that allocates, fills, calls and copies back, so
 // that entries and kernels are recorded the same way as whole programs.
@@ -41,7 +42,7 @@ struct DriverRun {
   BufferLayout layout = BufferLayout::Separate;
   /// Streams that the entry takes are one that does not wait for others.
   bool ownStream = false;
-  /// Buffers are not filled, nothing is read back, and errors are nobody's concern: for runs of
+  /// Buffers are not filled, nothing is read back, and errors are ignored: for runs of
   /// which the calls alone count.
   bool isDry = false;
 };

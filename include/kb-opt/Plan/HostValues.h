@@ -1,4 +1,5 @@
 //===- HostValues.h - What a changed host hands over otherwise --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns how bytes that a candidate's host passes by value, or computed from results in another
 // order, are recognised among those that the original uploads.

@@ -1,4 +1,5 @@
 //===- InputFacts.h - What stays true of varied inputs ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns statements about the values that a program uploads, as that they are sorted: how they are
 // found in recorded values, and how other values are made to keep them.
@@ -31,7 +32,7 @@ struct InputFacts {
     double with = 0;
   };
   std::optional<Padding> padding;
-  std::string reason; ///< who says so: "the workload says so"
+  std::string reason; ///< the source: "the workload says so"
   std::string name;   ///< of the parameter that is uploaded, if it has one
   std::string place;  ///< "file:line:column" of the statement in a workload
   double total = 0;   ///< the last of the recorded offsets
@@ -41,7 +42,7 @@ struct InputFacts {
 std::string describe(const InputFacts &facts);
 
 /// The uploads of \p plan that lie in order, as their values in \p data tell: they never fall, or
-/// never rise, and do not grow by equal steps, as numbers do that somebody counted up. Says nothing
+/// never rise, and do not grow by equal steps, as a counted-up range does. Says nothing
 /// of why.
 std::vector<InputFacts> orderedUploads(const kbrt::Plan &plan, llvm::StringRef data);
 

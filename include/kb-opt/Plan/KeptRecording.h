@@ -1,4 +1,5 @@
 //===- KeptRecording.h - Recordings of earlier runs -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what a recording depends on, and how one that an earlier run of kb-opt made is
 // taken in the place of a run of the program.
@@ -18,7 +19,7 @@ namespace kbopt {
 /// \p machine names the device and its driver. Good recordings are kept for later runs, if it is
 /// known what the program looked at. \p kept may be null: nothing is kept then.
 ///
-/// The folder's files are shared with the cache: nobody may write to them.
+/// The folder's files are shared with the cache: they must not be written to.
 llvm::Expected<Recording> recordOrReuse(ProcessRunner &runner, const RecordRequest &request,
                                         CompileCache *kept, FileDigests &digests,
                                         llvm::StringRef machine);

@@ -1,4 +1,5 @@
 //===- OtherDevice.h - Devices that a host may meet elsewhere ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the list of devices, other than the recorded one, on which a candidate's host is run again.
 //

@@ -1,4 +1,5 @@
 //===- OutputSpecs.h - What a plan reads back -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_PLAN_OUTPUTSPECS_H
 #define KBOPT_PLAN_OUTPUTSPECS_H
 

@@ -1,4 +1,5 @@
 //===- PlanTransform.h - Comparing and changing plans -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what kb-opt does to plans as data: compare, rename kernels, and put
 // other input values in the place of the recorded ones.

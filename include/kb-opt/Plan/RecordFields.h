@@ -1,4 +1,5 @@
 //===- RecordFields.h - Uploads of records, field by field ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the plan in which the numbers of a record's fields are uploads of their own, so that
 // whatever varies arrays of numbers varies them as well.

@@ -1,6 +1,7 @@
 //===- RecordedPlan.h - A recording with its data ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
-// Owns how the files of a recording are opened by those who read both its steps and its data.
+// Owns how the files of a recording are opened by code that reads both its steps and its data.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_PLAN_RECORDEDPLAN_H

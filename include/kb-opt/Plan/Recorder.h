@@ -1,4 +1,5 @@
 //===- Recorder.h - Running a program for its plan --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the runs of the user's program against libkbrecord: the environment it
 // gets, its limits, and what its end means. Compiling and linking it belongs

@@ -1,4 +1,5 @@
 //===- Workload.h - How to exercise a program -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns workloads: what to run, with which arguments and shapes, and what counts
 // as its result. It does not run anything (Recorder.h) and knows of functions
@@ -18,7 +19,7 @@ namespace kbopt {
 
 using kbrt::ElementType;
 
-/// A function as the workload library sees it; made from an AST by whoever has
+/// A function as the workload library sees it; made from an AST by code that has
 /// one.
 struct SignatureParameter {
   std::string name; ///< may be empty

@@ -1,4 +1,5 @@
 //===- Attempt.h - What can be done to a program ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the words of a search: an action is a pass that applies somewhere, a step
 // is an action with its parameters, an attempt is what became of a step.
@@ -78,11 +79,11 @@ struct Attempt {
   /// code seen before), "known" (program seen before), "roofline" and "outranked" (dropped).
   std::string shortcut;
   /// From 1: a model was asked, so many times by now for this action at this place;
-  /// 0: nobody was asked. A refused proposal has a step without a reply.
+  /// 0: no model was asked. A refused proposal has a step without a reply.
   unsigned ask = 0;
   unsigned repair = 0;        ///< from 1: the reply of a debugger to the attempt before
   uint64_t tokens = 0;        ///< of the replies to this very attempt
-  std::optional<double> cost; ///< US dollars; nothing: unknown, or nobody was asked
+  std::optional<double> cost; ///< US dollars; nothing: unknown, or no model was asked
 
   /// Whether it was asked for and no proposal came: it never was a program.
   bool isRefusedProposal() const { return ask && step.reply.empty(); }

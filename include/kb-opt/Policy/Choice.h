@@ -1,4 +1,5 @@
 //===- Choice.h - Weights of the next step ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns how a step is drawn: which moves a node offers, with which parameters,
 // and how likely each is. The draw itself is a strategy's.

@@ -1,4 +1,5 @@
 //===- Environment.h - What a search acts upon ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the interface between a strategy and the world: nodes are programs,
 // steps are passes with their parameters, judging is whatever Eval does. The

@@ -1,4 +1,5 @@
 //===- Explorer.h - The graph of programs that a search has seen *- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what every strategy needs: the nodes, batches that give the same result
 // with any number of threads, merging of identical machine code, roofline
@@ -134,14 +135,14 @@ private:
   void take(Reflection reflection);
   void believe();
   std::vector<Finding> namedFindings() const;
-  /// \p judgement with states that somebody discovered in place of those of the rules.
+  /// \p judgement with discovered states in place of those of the rules.
   NodeJudgement refined(NodeJudgement judgement) const;
   /// What of \p judgement this search may know.
   NodeJudgement seen(NodeJudgement judgement) const;
   llvm::Error applyMoves(Pending &entry);
   llvm::Error applyAll(std::vector<Pending> &pending);
-  /// Screens what was just applied, where nothing speaks against it: nobody waits for the others of
-  /// the batch.
+  /// Screens what was just applied, unless there is a reason not to, without waiting for the others
+  /// of the batch.
   llvm::Error screenAtOnce(Pending &entry);
   /// Holds the fastest of \p open against more cases where it is to be built on; what they refuse
   /// leaves the place to the next one.
@@ -223,7 +224,7 @@ private:
   /// Where \p pipeline leads from the root, if the search has judged that.
   std::optional<NodeId> judgedAlready(llvm::ArrayRef<Step> pipeline) const;
 
-  /// Less is noise: centres must differ by 0.5 % (docs/Verification.md).
+  /// Less is noise: centres must differ by 0.5 % (docs/Measurement.md).
   static constexpr double leastImprovement = 0.005;
   /// A leader better by less than this ratio does not put its proof off.
   static constexpr double clearlyBetter = 1.05;
@@ -250,7 +251,7 @@ private:
   std::map<std::pair<std::string, std::string>, std::vector<ParameterRange>> rangesOf;
   std::map<std::tuple<NodeId, std::string, std::string, unsigned>, unsigned> asked;
   std::set<std::string> suggestedStates;  ///< that `suggest` was asked about
-  std::map<Digest, ModelRole> replyRoles; ///< who gave a reply first
+  std::map<Digest, ModelRole> replyRoles; ///< the role that gave a reply first
   unsigned batches = 0;                   ///< learnt from
   size_t reflectedUpTo = 0;               ///< records that earlier batches had
   unsigned silences = 0;                  ///< "unavailable" in a row

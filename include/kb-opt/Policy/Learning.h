@@ -1,4 +1,5 @@
 //===- Learning.h - What a batch teaches in words ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the replay buffer and the three roles that read it (KernelBlaster, section
 // 3): policy evaluation, performance-gap analysis, parameter update. What they say

@@ -1,4 +1,5 @@
 //===- Proposal.h - Asking a model for a move -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what a search tells an environment that asks a model, and what it gets
 // back. Asking is separate from applying: a proposal ends in a move that names a

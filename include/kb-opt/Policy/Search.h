@@ -1,4 +1,5 @@
 //===- Search.h - Strategies and what they return ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the options, budgets and result of a search, and the list of
 // strategies. docs/Search.md explains each with its source.

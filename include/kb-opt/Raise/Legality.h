@@ -1,4 +1,5 @@
 //===- Legality.h - What may be assumed of a raised kernel ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the checked answer that a kb.nest is what it says: independent points, inner
 // dimensions of the order that they name, elements with one owner. Works on kb.nest alone.

@@ -1,4 +1,5 @@
 //===- Raise.h - From a kernel to what it computes --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns raising: one kb.nest for every kernel of a program, or the reason why a kernel
 // is not raised (docs/Raising.md).

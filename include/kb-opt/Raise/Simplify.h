@@ -1,4 +1,5 @@
 //===- Simplify.h - Sums that need fewer terms ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the simplification of reductions in a raised kernel (Yang, Atkinson, Carbin: Simplifying
 // Dependent Reductions in the Polyhedral Model, POPL 2021; arXiv 2411.17498). Works on kb.nest

@@ -1,4 +1,5 @@
 //===- Diff.h - Unified diffs ------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the comparison of two texts by line (Myers, "An O(ND) Difference
 // Algorithm and Its Variations", 1986), its hunks and their unified form.

@@ -1,4 +1,5 @@
 //===- PassTable.h - The text of --list-passes ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the table of passes that a terminal shows.
 //

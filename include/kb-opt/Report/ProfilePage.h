@@ -1,4 +1,5 @@
 //===- ProfilePage.h - A profile as people and scripts read it --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the page that --profile prints, in the words of Nsight Compute, and its
 // JSON form. Plain records: where figures come from is the caller's business.

@@ -1,4 +1,5 @@
 //===- RemarkYaml.h - Remarks as LLVM writes them ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the rendering of remarks for files (LLVM's YAML remark format, as read
 // by opt-viewer and llvm-remarkutil) and for terminals.

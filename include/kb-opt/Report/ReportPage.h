@@ -1,4 +1,5 @@
 //===- ReportPage.h - A search as one page of HTML --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the page that --report writes: what was searched, found and proven, in one
 // file without network. Plain records: where figures come from is the caller's

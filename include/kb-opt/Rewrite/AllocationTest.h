@@ -1,4 +1,5 @@
 //===- AllocationTest.h - Telling allocations apart at a launch -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the host function that tells whether two pointers lie in different allocations. Where how
 // much of an array a kernel touches depends on data (the rows of a table), nothing else shows that

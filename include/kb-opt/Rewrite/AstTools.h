@@ -1,4 +1,5 @@
 //===- AstTools.h - What several passes ask of an AST ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns small questions about CUDA syntax: which nodes are there, what is a
 // thread index, what does a loop header say, what does a once-assigned variable

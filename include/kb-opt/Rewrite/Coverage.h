@@ -1,4 +1,5 @@
 //===- Coverage.h - Which elements a launch covers ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the proof that a launch has a thread for every element that its kernel's
 // guard admits, so that grid and block may change as long as they still do.

@@ -1,4 +1,5 @@
 //===- DataPass.h - A pass without C++ --------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the sites of a pass that is a pass.yaml and a prompt.md: the nodes that
 // its matcher binds, or every node of its site kind. It rewrites nothing by

@@ -1,4 +1,5 @@
 //===- Dispatch.h - Launches that choose between two kernels -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the text of a second version of a kernel, and of a launch that takes it where a
 // condition holds and the original elsewhere. What the second version does

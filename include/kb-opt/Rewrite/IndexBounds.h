@@ -1,4 +1,5 @@
 //===- IndexBounds.h - How large the integers of a kernel get ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns upper bounds of integer expressions of a kernel in terms of what a launch passes,
 // and the conditions under which the host can promise them. Every bound includes that the

@@ -1,4 +1,5 @@
 //===- LaunchMap.h - A candidate's plan without its host run ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the derivation of the plan that a rewritten program makes from the plan that the original
 // was recorded with. Where both hosts differ only in what stands in the place of launches, the

@@ -1,4 +1,5 @@
 //===- LaunchShape.h - How large the blocks of a kernel get ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns bounds on the number of threads per block over all launches of a kernel.
 //

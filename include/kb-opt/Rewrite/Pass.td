@@ -1,4 +1,5 @@
 //===- Pass.td - How a rewrite pass is declared ------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the TableGen classes of passes/<family>/<pass>/Pass.td. The folder of a
 // pass with C++ declares one `RewritePass`; cmake/GeneratePasses.py turns all of

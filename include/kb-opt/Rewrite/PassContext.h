@@ -1,4 +1,5 @@
 //===- PassContext.h - The program as passes see it -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what a pass is given: the parsed program, its kb IR, the chip, and views
 // of kernels and launches that tie the two together. All of it is read-only.
@@ -18,7 +19,7 @@
 namespace kbopt {
 
 /// One kernel of the main file, or of the user's header that the program launches: its facts, its
-/// instances in the IR, and who launches it.
+/// instances in the IR, and its launches.
 struct KernelView {
   KernelFact fact;
   /// One per instantiation; empty where the IR has none.
@@ -41,7 +42,7 @@ struct RaisedKernel {
   std::string reason;    ///< in the user's words
 };
 
-/// By USR of the kernel: what steps before have decided about who computes what.
+/// By USR of the kernel: what steps before have decided about which thread computes what.
 using KernelSchedules = std::map<std::string, Schedule>;
 
 /// Valid as long as the programs that it refers to.

@@ -1,4 +1,5 @@
 //===- PassFile.h - Reading passes without C++ ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the reading of pass folders at run time: pass.yaml, prompt.md and
 // examples/ (docs/WritingAPass.md, "A pass without C++"). The built-in ones are

@@ -1,4 +1,5 @@
 //===- PassRegistry.h - The passes that a tool knows -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the list of passes. The built-in list is generated from the folders
 // under passes/, others are read from folders of the user's (PassFile.h); nothing

@@ -1,4 +1,5 @@
 //===- RecordedLaunch.h - What a workload passes to a kernel ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the sizes with which a workload launched a kernel. Estimates may rest on them,
 // legality never.

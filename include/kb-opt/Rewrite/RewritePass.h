@@ -1,4 +1,5 @@
 //===- RewritePass.h - One optimization of CUDA source ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the interface that every pass under passes/ implements: find the sites,
 // say whether the pass applies at one, and return the edits as data. A pass

@@ -1,4 +1,5 @@
 //===- SchedulePass.h - A pass that changes a schedule ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what all passes over the schedule of a raised kernel share: where they apply,
 // and how the nest with its new schedule becomes edits. A pass says which schedule.

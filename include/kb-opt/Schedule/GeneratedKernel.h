@@ -1,4 +1,5 @@
 //===- GeneratedKernel.h - A scheduled nest as CUDA text --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what a sketch's printer makes of a kb.nest with a schedule: the text of the new
 // kernel, how it is launched, and under which conditions. Plain data.
@@ -25,7 +26,7 @@ struct LaunchCondition {
 };
 
 /// C++ text. Expressions are over the names of the kernel's parameters, and over
-/// `gridDim.x` … `blockDim.z` for the values of the launch that is replaced; whoever writes
+/// `gridDim.x` … `blockDim.z` for the values of the launch that is replaced; the code that writes
 /// the launch substitutes the launch's own expressions.
 struct GeneratedKernel {
   std::string name;

@@ -1,4 +1,5 @@
 //===- PlainKernel.h - A nest with one thread for each point ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the kernel without a schedule: what a nest computes, written as a person would write it
 // first. Works on kb.nest alone; no Clang.

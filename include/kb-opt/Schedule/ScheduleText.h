@@ -1,4 +1,5 @@
 //===- ScheduleText.h - Schedules as people write them ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the text of a schedule, as in schedule{as='rows team=32 rows=8'}: the sketch,
 // then its keys in alphabetical order.

@@ -1,4 +1,5 @@
 //===- Sketch.h - One way to schedule a class of kernels --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the interface of a sketch: which nests it fits, which schedules are worth trying,
 // and the CUDA text of a scheduled nest. Works on kb.nest alone; no Clang.

@@ -1,4 +1,5 @@
 //===- Screen.h - Candidates in milliseconds --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what the figures of a ScreenDevice mean: whether a candidate may be gone on from, and how
 // long it takes. Screening loses no candidate that the gates would accept, and proves nothing

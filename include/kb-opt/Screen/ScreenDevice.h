@@ -1,8 +1,9 @@
 //===- ScreenDevice.h - A device that screens candidates --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the interface between screening and what executes: one original whose inputs and
 // results stay where they are, and candidates that are run beside it, compared and timed. What is
-// compared is reported as figures; what they mean is decided by who asks (Screen.h).
+// compared is reported as figures; what they mean is decided by the caller (Screen.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_SCREEN_SCREENDEVICE_H
@@ -67,7 +68,7 @@ struct ScreenRequest {
 };
 
 /// Thread-safe; candidates that come together are run one after the other, and their timings
-/// exclude each other and everybody else's.
+/// exclude each other and those of other processes.
 class ScreenDevice {
 public:
   virtual ~ScreenDevice();

@@ -1,4 +1,5 @@
 //===- VaultScreen.h - Screening by a kb-run hold ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the way from screening to a `kb-run hold` on this machine (docs/JobFormat.md):
 // starts it in its sandbox, hands it one candidate after the other, and starts it

@@ -1,4 +1,5 @@
 //===- Anchor.h - The source range that a rewrite may change ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns anchors: tying a byte range of the main file to the declaration and AST
 // node it stands for, and noticing when the text below has changed.

@@ -1,4 +1,5 @@
 //===- BuildTarget.h - Programs of several files ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns finding the programs that a build makes of a CUDA file, and what else goes into them: other
 // CUDA files, objects of other languages, libraries.

@@ -1,4 +1,5 @@
 //===- CodeEmission.h - Object code from a program's text ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns running clang as a child process on a text: LLVM bitcode of the device
 // side, an object of the host side, and the host program linked against the

@@ -1,4 +1,5 @@
 //===- CompileCommand.h - How the user compiles a program ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the compile command as a value, and finding it: flags after `--`, a
 // compilation database, or defaults. The translation table is NvccFlags.h.

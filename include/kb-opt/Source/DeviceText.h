@@ -1,4 +1,5 @@
 //===- DeviceText.h - The device part of a program --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the way from an AST to the text that kernels need and nothing else, for
 // compilers that know no host code (NVRTC).

@@ -1,4 +1,5 @@
 //===- Diagnostic.h - What the compiler says about a program ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns compiler diagnostics as plain records and their rendering.
 //

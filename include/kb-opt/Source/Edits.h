@@ -1,4 +1,5 @@
 //===- Edits.h - Changes to a text, bound to anchors ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns edits as data, the rule that none leaves its anchor, applying them, and
 // formatting what they touched in the file's own style.

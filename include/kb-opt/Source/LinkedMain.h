@@ -1,4 +1,5 @@
 //===- LinkedMain.h - Programs whose main is in another file ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_SOURCE_LINKEDMAIN_H
 #define KBOPT_SOURCE_LINKEDMAIN_H
 

@@ -1,4 +1,5 @@
 //===- Mentions.h - Which declarations a declaration uses -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_SOURCE_MENTIONS_H
 #define KBOPT_SOURCE_MENTIONS_H
 

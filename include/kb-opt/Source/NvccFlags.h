@@ -1,4 +1,5 @@
 //===- NvccFlags.h - nvcc's command line in clang's words ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the table of nvcc's flags: spelling, argument form, what clang is told,
 // and whether nvcc needs the flag again when the program is compiled on a GPU

@@ -1,4 +1,5 @@
 //===- ParsedDeviceCode.h - Device code of an AST ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns emitting device code from an AST that is there, in this process. kb-opt
 // itself runs clang for that (CodeEmission.h), because a text may crash it; a

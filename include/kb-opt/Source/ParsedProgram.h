@@ -1,4 +1,5 @@
 //===- ParsedProgram.h - A CUDA translation unit as an AST -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns parsing: source text to a clang AST in device mode, with the CUDA
 // headers and the file's own leading includes kept precompiled (the preamble)

@@ -1,7 +1,8 @@
 //===- ProgramFacts.h - Kernels and launches in an AST ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what passes and analyses ask an AST all the time: which kernels there
-// are, who launches them, and the text of a node.
+// are, where they are launched, and the text of a node.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_SOURCE_PROGRAMFACTS_H

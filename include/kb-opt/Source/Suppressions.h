@@ -1,4 +1,5 @@
 //===- Suppressions.h - NOKBOPT comments ------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the comments with which a user keeps kb-opt off a line:
 //

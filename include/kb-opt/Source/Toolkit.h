@@ -1,4 +1,5 @@
 //===- Toolkit.h - Where the CUDA toolkit is --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns finding a CUDA toolkit: an installed one, or the trees that NVIDIA's
 // PyPI wheels leave. Owns no flags (CompileCommand.h).

@@ -1,4 +1,5 @@
 //===- Journal.h - Every outside effect, kept ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the SQLite file that answers a request it has seen before: a compile, a
 // recording, a measurement. A killed run, started again, asks the same requests

@@ -1,4 +1,5 @@
 //===- ChildProcess.h - A child that answers questions ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns a child process that lives from question to question: a line goes in, a
 // line comes out. Children that run once are Process.h's.

@@ -1,4 +1,5 @@
 //===- Clock.h - Time behind an interface -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_SUPPORT_CLOCK_H
 #define KBOPT_SUPPORT_CLOCK_H
 

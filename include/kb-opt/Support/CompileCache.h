@@ -1,4 +1,5 @@
 //===- CompileCache.h - What compilers made, kept on disk -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the folder of kept compiles: one file per compile, named by what decides its outcome, read
 // back only while every file that the compile read is as it was. What a compile is, and how it is
@@ -29,7 +30,7 @@ struct CompileOutcome {
   std::string messages;
   /// The files that it wrote, by a name of its user's; each is kept whole in memory.
   std::map<std::string, std::string> outputs;
-  /// Names of the large files that it left in the folder of `getOrCompile`. Nobody writes to them
+  /// Names of the large files that it left in the folder of `getOrCompile`. They are not written to
   /// any more: they are shared with the cache, and with other runs.
   std::vector<std::string> files = {};
 };

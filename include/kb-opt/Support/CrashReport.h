@@ -1,4 +1,5 @@
 //===- CrashReport.h - What a tool says when it crashes ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the last words of a process that a signal ends: its command, the stack, and what to do with
 // them. Installed once, at the start of a tool's main.

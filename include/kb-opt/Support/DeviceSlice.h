@@ -1,4 +1,5 @@
 //===- DeviceSlice.h - What a device-only compiler needs --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the record that carries the device part of a translation unit from the
 // library that knows its AST to the one that compiles it.

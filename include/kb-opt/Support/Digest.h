@@ -1,4 +1,5 @@
 //===- Digest.h - Content digests -------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the one way kb-opt names content: BLAKE3, the first 16 bytes, in hex.
 //

@@ -1,4 +1,5 @@
 //===- Error.h - The four kinds of recoverable failure ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the error kinds that cross library boundaries and the exit statuses
 // they map to. A pass that does not apply is a remark, a candidate that fails

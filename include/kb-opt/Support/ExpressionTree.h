@@ -1,8 +1,9 @@
 //===- ExpressionTree.h - Text of an expression to a tree -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the one parser of expressions that users and knowledge files write:
 // numbers, names, calls, prefix and left-associative infix operators. A language
-// is its operators; what its names, numbers and functions mean is decided by who
+// is its operators; what its names, numbers and functions mean is decided by the code that
 // evaluates the tree (Plan/Expression.h, Knowledge/MetricExpression.h).
 //
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,5 @@
 //===- FileDigests.h - Digests of files that are asked for often -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_SUPPORT_FILEDIGESTS_H
 #define KBOPT_SUPPORT_FILEDIGESTS_H
 

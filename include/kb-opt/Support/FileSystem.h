@@ -1,4 +1,5 @@
 //===- FileSystem.h - File effects behind an interface ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns every write that kb-opt makes to disk, so that the engine is tested
 // with a fake, and nothing is ever half-written.

@@ -1,4 +1,5 @@
 //===- FreeSpace.h - What is left of memory and disk ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_SUPPORT_FREESPACE_H
 #define KBOPT_SUPPORT_FREESPACE_H
 

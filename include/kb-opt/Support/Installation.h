@@ -1,4 +1,5 @@
 //===- Installation.h - What came with this executable ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_SUPPORT_INSTALLATION_H
 #define KBOPT_SUPPORT_INSTALLATION_H
 

@@ -1,4 +1,5 @@
 //===- Interrupt.h - Ctrl-C and the end of the time ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the wish of the user to stop, now or at a time named before, and the error that
 // work ends with for it.
@@ -23,7 +24,7 @@ void endWorkAt(double monotonicSeconds);
 bool isTimeUp();
 
 /// The error of work that was given up for an interrupt: a `ToolError` with the
-/// exit status `Budget`, which blames nobody.
+/// exit status `Budget`, which stands for no fault.
 llvm::Error interruption();
 /// \p error without interruptions.
 llvm::Error dropInterruptions(llvm::Error error);

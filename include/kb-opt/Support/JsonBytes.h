@@ -1,4 +1,5 @@
 //===- JsonBytes.h - Any bytes in JSON --------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns how text that may not be UTF-8 stands in JSON: a program in Latin-1 comes
 // back byte for byte.

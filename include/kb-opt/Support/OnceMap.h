@@ -1,4 +1,5 @@
 //===- OnceMap.h - Values computed once per key -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_SUPPORT_ONCEMAP_H
 #define KBOPT_SUPPORT_ONCEMAP_H
 
@@ -39,7 +40,7 @@ public:
     return entries.count(key) != 0;
   }
 
-  /// While nobody else uses the map.
+  /// Not thread-safe: no other thread may use the map meanwhile.
   void clear() { entries.clear(); }
 
 private:

@@ -1,4 +1,5 @@
 //===- Parallel.h - A loop over threads -------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the one way to do independent things at once. Sharing what they share is
 // the caller's business.

@@ -1,4 +1,5 @@
 //===- Process.h - Running other programs -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns child processes, their limits and the sandbox around them.
 //

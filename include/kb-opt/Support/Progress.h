@@ -1,4 +1,5 @@
 //===- Progress.h - The terminal line ----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns progress on stderr: one line that redraws on a terminal, plain lines
 // elsewhere.

@@ -1,4 +1,5 @@
 //===- Random.h - Repeatable random numbers ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the generator behind every draw, so that a seed gives the same run with
 // any standard library.

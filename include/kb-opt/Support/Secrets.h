@@ -1,4 +1,5 @@
 //===- Secrets.h - What children must not see -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns where keys of services lie, so that the walls around children can keep
 // them out. Reading a key is lib/LLM's.

@@ -1,7 +1,8 @@
 //===- SharedBytes.h - Bytes that several hold ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
-// Owns results of hundreds of megabytes that several runs have in common: nobody
-// copies them, nobody changes them, and the same ones are known by their place.
+// Owns results of hundreds of megabytes that several runs have in common: they are
+// never copied and never changed, and the same ones are known by their place.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_SUPPORT_SHAREDBYTES_H
@@ -46,13 +47,13 @@ public:
   const void *holder() const { return owner.get(); }
   long holders() const { return owner.use_count(); }
 
-  /// The bytes as long as somebody else holds them.
+  /// The bytes as long as they are held elsewhere.
   class Weak {
   public:
     Weak() = default;
     Weak(const SharedBytes &of) : bytes(of.bytes), owner(of.owner) {}
     bool expired() const { return owner.expired(); }
-    /// Empty once nobody holds them.
+    /// Empty once they are no longer held.
     std::shared_ptr<const SharedBytes> lock() const {
       SharedBytes held;
       held.bytes = bytes;

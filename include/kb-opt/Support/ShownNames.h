@@ -1,4 +1,5 @@
 //===- ShownNames.h - Files as the user calls them --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_SUPPORT_SHOWNNAMES_H
 #define KBOPT_SUPPORT_SHOWNNAMES_H
 

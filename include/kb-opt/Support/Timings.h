@@ -1,4 +1,5 @@
 //===- Timings.h - Where the time goes --------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns seconds by name, for --time-passes and --time-trace: what runs says for
 // how long, one table shows it, or a trace of what ran beside what. Parts may

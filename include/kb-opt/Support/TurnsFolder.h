@@ -1,4 +1,5 @@
 //===- TurnsFolder.h - Where processes agree on turns -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_SUPPORT_TURNSFOLDER_H
 #define KBOPT_SUPPORT_TURNSFOLDER_H
 

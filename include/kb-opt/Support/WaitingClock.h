@@ -1,6 +1,7 @@
 //===- WaitingClock.h - A clock that can be waited for ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
-// Owns waiting: for a service that asks for patience, for a file that somebody
+// Owns waiting: for a service that asks for patience, for a file that another process
 // will write. Tests wait on a fake and take no time.
 //
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,5 @@
 //===- YamlTree.h - YAML as values with places ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the reading of a YAML document into a tree whose every value knows its
 // line and column, so that errors found later still name their place.

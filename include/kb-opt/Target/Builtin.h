@@ -1,4 +1,5 @@
 //===- Builtin.h - The knowledge folder inside the program ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the copy of knowledge/ (devices, states, seed) that is compiled into the
 // tools, so that they need no installation folder.

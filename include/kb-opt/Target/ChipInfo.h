@@ -1,4 +1,5 @@
 //===- ChipInfo.h - Facts about one GPU -------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the figures that analyses, the cost model and the policy use about a
 // chip. They live in knowledge/devices/*.json, each with its source; nothing

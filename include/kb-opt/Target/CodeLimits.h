@@ -1,4 +1,5 @@
 //===- CodeLimits.h - What code for an architecture may use -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what limits code that is compiled for another architecture than that of the chip whose facts
 // are used.

@@ -1,4 +1,5 @@
 //===- Occupancy.h - How many blocks fit on an SM ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_TARGET_OCCUPANCY_H
 #define KBOPT_TARGET_OCCUPANCY_H
 

@@ -1,4 +1,5 @@
 //===- Accesses.cpp - The memory accesses of device code ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Accesses.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/DebugInfoMetadata.h"

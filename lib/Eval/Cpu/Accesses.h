@@ -1,4 +1,5 @@
 //===- Accesses.h - The memory accesses of device code ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what instrumentation needs to know of an access: address, bytes, kind,
 // memory space and the array behind it; and which stack memory is safe.

@@ -1,4 +1,5 @@
 //===- BarrierSplit.cpp - Kernels in pieces between barriers --------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the split of a kernel at the places where its threads wait for each
 // other. Each piece, a region, is what one thread does from such a stop to the

@@ -1,4 +1,5 @@
 //===- BarrierSplit.h - Kernels in pieces between barriers ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the interface between the split of a kernel and the loops that
 // Entries.cpp makes of its regions.

@@ -1,4 +1,5 @@
 //===- Checks.cpp - Instrumentation of mode Check -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the calls of kbrt_check_* before accesses and the registration of local
 // arrays. Barriers carry their site anyway.

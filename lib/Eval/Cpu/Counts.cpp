@@ -1,4 +1,5 @@
 //===- Counts.cpp - Instrumentation of mode Count -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the counted versions of kernels and of the functions they call: block
 // counters, logged accesses and branches, and the key that tells the

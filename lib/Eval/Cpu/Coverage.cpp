@@ -1,4 +1,5 @@
 //===- Coverage.cpp - Which source places a checked run executes ----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the flags of mode Check that each basic block sets when it is executed, and the table of
 // the source places behind them. Runs on optimised code: what the optimiser proves dead has no

@@ -1,4 +1,5 @@
 //===- CpuImage.cpp - Device bitcode to a CPU image -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the order of the steps and the link. The steps are declared in Steps.h.
 //

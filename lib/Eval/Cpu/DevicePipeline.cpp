@@ -1,4 +1,5 @@
 //===- DevicePipeline.cpp - Optimising device code as nvcc would ----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what happens to NVPTX code before it is instrumented: reflection,
 // visibility, inlining, O2 without unrolling and vectorisation, contraction.

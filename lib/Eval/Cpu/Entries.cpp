@@ -1,4 +1,5 @@
 //===- Entries.cpp - The functions through which a kernel is entered ------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns `body`, `loop`, `countedBody` and the regions of kbrt/ImageInfo.h:
 // argument loading, the loop over threads, and what a kernel is known to need.
@@ -232,7 +233,7 @@ Function *EntryBuilder::makeRegionLoop(Function &region, const SplitKernel &spli
   Function *entry = create("region", {pointer, pointer, pointer, pointer, i32, i32});
   entry->addFnAttr(regionAttribute);
   Value *memory[] = {entry->getArg(3), entry->getArg(4), entry->getArg(5), entry->getArg(6)};
-  // Slots and uniforms are the regions' own; who writes to arrays may have their address.
+  // Slots and uniforms are the regions' own; code that writes to arrays may have their address.
   for (unsigned i : {3, 5, 6})
     entry->addParamAttr(i, Attribute::NoAlias);
   if (region.getArg(region.arg_size() - 3)->hasNoAliasAttr())

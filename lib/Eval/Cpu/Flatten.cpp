@@ -1,4 +1,5 @@
 //===- Flatten.cpp - One address space, variables behind slots ------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns where shared arrays and variables live in an image, and the removal of
 // NVPTX's address spaces from types.

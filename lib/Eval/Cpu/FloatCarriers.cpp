@@ -1,4 +1,5 @@
 //===- FloatCarriers.cpp - Integers that hold floating-point numbers ------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "FloatCarriers.h"
 #include "llvm/IR/InstIterator.h"
 

@@ -1,4 +1,5 @@
 //===- FloatCarriers.h - Integers that hold floating-point numbers -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the search for integers of device code that are the bits of floating-point
 // numbers: halves in the registers of inline PTX, floats that are shuffled or compared

@@ -1,4 +1,5 @@
 //===- FloatOps.cpp - PTX arithmetic as host IR ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "FloatOps.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/IR/Intrinsics.h"

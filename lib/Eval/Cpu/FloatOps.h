@@ -1,4 +1,5 @@
 //===- FloatOps.h - PTX arithmetic as host IR -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the translation of PTX's arithmetic modifiers (rounding, ftz, sat, relu,
 // NaN handling, saturating conversions) into IR. Used for intrinsics and for

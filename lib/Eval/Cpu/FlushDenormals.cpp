@@ -1,4 +1,5 @@
 //===- FlushDenormals.cpp - Single precision without denormals ------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns -ftz=true (part of -use_fast_math): single-precision operations take
 // denormals for zero and give zero for them, double precision is untouched.

@@ -1,4 +1,5 @@
 //===- HostCodegen.cpp - Host IR to an object file ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "../AnalysisManagers.h"
 #include "BarrierSplit.h"
 #include "Steps.h"

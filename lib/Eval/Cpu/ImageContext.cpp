@@ -1,4 +1,5 @@
 //===- ImageContext.cpp - What the steps of an image build share ----------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "ImageContext.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/IR/DebugInfoMetadata.h"

@@ -1,4 +1,5 @@
 //===- ImageContext.h - What the steps of an image build share --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the state that passes from step to step while one image is built: the
 // module, its kernels, and the tables of sites, blocks, branches and

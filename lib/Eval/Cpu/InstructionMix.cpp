@@ -1,4 +1,5 @@
 //===- InstructionMix.cpp - What an instruction costs a GPU ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "InstructionMix.h"
 #include "Accesses.h"
 #include "llvm/ADT/StringSwitch.h"

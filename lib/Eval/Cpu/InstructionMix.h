@@ -1,4 +1,5 @@
 //===- InstructionMix.h - What an instruction costs a GPU -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the mapping of device IR to the operation classes of kbrt::Op.
 //

@@ -1,4 +1,5 @@
 //===- Intrinsics.h - Lowering of one NVPTX intrinsic -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the interface between the walk over intrinsic calls and the families of
 // lowerings. A lowering gives the value that replaces the call (null for void),

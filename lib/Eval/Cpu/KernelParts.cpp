@@ -1,4 +1,5 @@
 //===- KernelParts.cpp - A module as one object for each kernel -----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the cut of an image's module into parts: what each kernel runs, and the tables and
 // variables. A candidate changes one kernel of several as a rule, and the objects of the others are

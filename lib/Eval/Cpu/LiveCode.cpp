@@ -1,4 +1,5 @@
 //===- LiveCode.cpp -------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Eval/LiveCode.h"
 #include "Steps.h"
 #include "kb-opt/Support/Error.h"

@@ -1,4 +1,5 @@
 //===- LoadOrder.cpp - Which loads can wait together -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "LoadOrder.h"
 #include "llvm/ADT/MapVector.h"

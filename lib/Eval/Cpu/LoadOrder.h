@@ -1,4 +1,5 @@
 //===- LoadOrder.h - Which loads can wait together --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what is statically known of a load's neighbours: whether a store that may change what it
 // reads keeps it behind another load, and whether the iterations of its loop stay apart.

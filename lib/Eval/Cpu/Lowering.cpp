@@ -1,4 +1,5 @@
 //===- Lowering.cpp - Device calls to host IR and runtime calls -----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the walk over what only a GPU has: NVPTX intrinsics, the device C
 // library, atomics, and operations whose edge cases differ on the host.

@@ -1,4 +1,5 @@
 //===- MathIntrinsics.cpp - Arithmetic, conversions, bit operations -------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "FloatOps.h"
 #include "Intrinsics.h"
 #include "llvm/ADT/StringSwitch.h"

@@ -1,4 +1,5 @@
 //===- Matrix.cpp - Matrix operations of a warp ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what wmma intrinsics and inline PTX share: types, products, ldmatrix.
 //

@@ -1,4 +1,5 @@
 //===- Matrix.h - Matrix operations of a warp -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the translation of wmma, mma.sync and ldmatrix: fragments as
 // kbrt::fragmentPosition deals them, loads and stores as ordinary accesses of

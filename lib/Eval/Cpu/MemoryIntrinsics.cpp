@@ -1,4 +1,5 @@
 //===- MemoryIntrinsics.cpp - Intrinsics that touch memory ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the replacement of memory intrinsics by ordinary loads, stores and
 // atomics, so that instrumentation and optimisation see only those.

@@ -1,4 +1,5 @@
 //===- Metadata.cpp - Kernels and variables as the program declares them --===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Steps.h"
 #include "llvm/BinaryFormat/Dwarf.h"
 #include "llvm/IR/DebugInfoMetadata.h"

@@ -1,4 +1,5 @@
 //===- NearMisses.cpp - How near branches come to their other way ---------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what each branch of mode Search keeps: the least distance at which it ever missed the way
 // that it did not take, as B. Korel defines it (Automated Software Test Data Generation, TSE 1990)

@@ -1,4 +1,5 @@
 //===- Oracle.cpp - Instrumentation of mode Oracle ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns which instructions of device code get a shadow (kbrt/Oracle.h), and what it is.
 // Everything begins with stores: what a stored number was computed from is followed

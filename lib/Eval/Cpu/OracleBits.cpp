@@ -1,4 +1,5 @@
 //===- OracleBits.cpp - Numbers that are moved, selected and packed -------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the shadows of instructions that compute nothing. An operand that is no number of
 // the same format, as a mask of bits, is followed no further.

@@ -1,4 +1,5 @@
 //===- OracleInserter.h - The shadows of one function -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what Oracle.cpp (which instructions get shadows, and of which operation) and
 // OracleBits.cpp (what moves, selects, packs or unpacks numbers) share.

@@ -1,4 +1,5 @@
 //===- OracleLanes.cpp - Shadows of numbers as IR -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "OracleLanes.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"

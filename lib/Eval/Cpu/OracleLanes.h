@@ -1,4 +1,5 @@
 //===- OracleLanes.h - Shadows of numbers as IR -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the IR that computes shadows (kbrt/Oracle.h), one field a value, and the calls of
 // the runtime that it needs. What is computed for which instruction is Oracle.cpp's.

@@ -1,4 +1,5 @@
 //===- OracleOperations.cpp - Calls that have a float64 counterpart -------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "OracleLanes.h"
 #include "llvm/ADT/StringSwitch.h"
 

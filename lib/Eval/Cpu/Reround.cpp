@@ -1,4 +1,5 @@
 //===- Reround.cpp - A direction of rounding for each operation -----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what kb-opt/Eval/DirectedRounding.h asks of device bitcode. The image runs with
 // the host rounding up; rounding down is rounding up between two changes of sign, as in

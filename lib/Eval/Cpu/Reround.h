@@ -1,4 +1,5 @@
 //===- Reround.h - A direction of rounding for each operation ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns a step of an image build that only the judge's own images have; the others are
 // declared in Steps.h.

@@ -1,4 +1,5 @@
-//===- SkippedBarriers.cpp - Who passes a barrier by ----------------------===//
+//===- SkippedBarriers.cpp - Ways around a barrier ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the marks that mode Check puts on the edges of the source's control flow
 // from which a block barrier is no longer reached, though the branch could have led
@@ -97,7 +98,7 @@ static SmallVector<SkipEdge> skipEdges(Function &function, ArrayRef<Instruction 
 }
 
 /// Gives every way through a kernel edges of its own. A front end leads returns and the ends of
-/// scopes through common blocks, and decides behind them by a variable who goes on.
+/// scopes through common blocks, and decides behind them by a variable which threads go on.
 static void separateWays(Module &module) {
   PassBuilder builder;
   AnalysisManagers analyses(builder);

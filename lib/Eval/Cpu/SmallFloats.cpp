@@ -1,4 +1,5 @@
 //===- SmallFloats.cpp - half and bf16 arithmetic on any host -------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns operations on 16-bit floats that the host would round twice (fma) or
 // has no instructions for (bf16): they are computed wider and rounded once.

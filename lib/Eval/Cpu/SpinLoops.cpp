@@ -1,4 +1,5 @@
 //===- SpinLoops.cpp - Loops that wait for another thread -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the places where a thread must let others run: a loop without a barrier
 // whose end depends on an atomic or volatile read. Without a yield there, the

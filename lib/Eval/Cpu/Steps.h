@@ -1,4 +1,5 @@
 //===- Steps.h - The steps of an image build, in order ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns nothing: declares the steps that CpuImage.cpp runs. Up to and with
 // `instrument*` the module is NVPTX code, afterwards the host's.
@@ -59,7 +60,7 @@ bool usesAtomics(const ImageContext &context, llvm::Function &root);
 /// Makes every access call the runtime.
 void instrumentChecks(ImageContext &context);
 
-/// Places of the main file that whoever executes \p block comes to; none if the program gives up in
+/// Places of the main file that an execution of \p block comes to; none if the program gives up in
 /// it.
 std::set<kbrt::SourcePosition> executedPlaces(const ImageContext &context,
                                               const llvm::BasicBlock &block);

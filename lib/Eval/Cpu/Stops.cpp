@@ -1,4 +1,5 @@
 //===- Stops.cpp - Where the threads of a kernel wait ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Stops.h"
 #include "../AnalysisManagers.h"
 #include "llvm/ADT/StringSwitch.h"

@@ -1,4 +1,5 @@
 //===- Stops.h - Where the threads of a kernel wait -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns which calls of the runtime make a thread wait for others, and the one
 // form that BarrierSplit.cpp sees of them: a marker with the operands, and

@@ -1,4 +1,5 @@
 //===- SyncIntrinsics.cpp - Special registers, barriers, warp operations --===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Intrinsics.h"
 #include "Steps.h"
 #include "llvm/ADT/StringSwitch.h"

@@ -1,4 +1,5 @@
 //===- Tables.cpp - The tables of kbrt/ImageInfo.h as constants -----------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Steps.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Demangle/Demangle.h"

@@ -1,4 +1,5 @@
 //===- ThreadState.cpp - Where a function finds its thread ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "ThreadState.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include <cstddef>

@@ -1,4 +1,5 @@
 //===- ThreadState.h - Where a function finds its thread --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns access to the running thread, its block and shared memory inside device
 // functions: a kernel has them as parameters, another function loads them from

@@ -1,4 +1,5 @@
 //===- Uniformity.cpp - What all threads of a block agree on --------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Uniformity.h"
 #include "ThreadState.h"
 #include "llvm/IR/InstIterator.h"
@@ -11,7 +12,7 @@ namespace kbopt::cpu {
 Uniformity::Uniformity(Function &function, const SmallPtrSetImpl<BasicBlock *> &stops,
                        const SmallPtrSetImpl<const Instruction *> &uniform)
     : stops(stops), uniform(uniform), tree(function) {
-  // Of the state parameters only the block is everybody's.
+  // Of the state parameters only the block is shared by all threads.
   for (unsigned i = function.arg_size() - stateParameters + 1; i < function.arg_size(); ++i)
     mark(function.getArg(i));
   for (Instruction &instruction : instructions(function))

@@ -1,4 +1,5 @@
 //===- Uniformity.h - What all threads of a block agree on ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the analysis of which values of a kernel are the same in all threads of
 // a block that compute them, and whether its threads meet at their barriers

@@ -1,10 +1,11 @@
 //===- Ways.cpp - Which ways lanes took before __activemask() -------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the marks at branches whose sides can both lead to an __activemask()
 // without a synchronisation of the warp on the way. On a chip, lanes that took different sides of
 // one need not come together again; the runtime lets lanes meet at random then
 // (runtime/cpu/ActiveMask.cpp). Runs behind the optimiser: a branch that became a
-// selection parts nobody.
+// selection parts no lanes.
 //
 //===----------------------------------------------------------------------===//
 #include "Steps.h"

@@ -1,4 +1,5 @@
 //===- Wmma.cpp - wmma intrinsics ------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the opaque fragments of wmma: which elements a lane holds, loads and
 // stores of them, and how they are packed into registers.

@@ -1,4 +1,5 @@
 //===- CudaDevice.cpp - Jobs for a GPU and their answers ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Eval/CudaDevice.h"
 #include "../JobResult.h"
 #include "GpuRecords.h"

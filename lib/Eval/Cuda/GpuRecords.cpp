@@ -1,4 +1,5 @@
 //===- GpuRecords.cpp -----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "GpuRecords.h"
 #include "../JobResult.h"
 #include <cmath>

@@ -1,4 +1,5 @@
 //===- GpuRecords.h - What only a GPU tells, from JSON ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the reading of the parts of a result that a CUDA device makes
 // (docs/JobFormat.md). A field that is missing where figures would follow from

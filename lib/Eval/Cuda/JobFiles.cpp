@@ -1,4 +1,5 @@
 //===- JobFiles.cpp -------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "JobFiles.h"
 #include "kb-opt/Support/FileSystem.h"
 #include "kbrt/Plan.h"

@@ -1,4 +1,5 @@
 //===- JobFiles.h - Files that travel with jobs -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what both ways to a kb-run share: the text of a job, the reading of its answer,
 // and the files beside them.

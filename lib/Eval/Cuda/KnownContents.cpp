@@ -1,4 +1,5 @@
 //===- KnownContents.cpp --------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Eval/KnownContents.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -1,4 +1,5 @@
 //===- ParallelChannel.cpp - Several kb-runs on one machine ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns which of several channels does a job. What must be alone on a GPU is alone
 // by the agreement of all kb-runs (kbrt/Turn.h), so that nothing waits for
@@ -47,7 +48,7 @@ private:
     std::string session; ///< of its last job: a process of that one waits there
   };
 
-  /// The free one whose process waits for \p session, or any that is free. Whoever came first is
+  /// The free one whose process waits for \p session, or any that is free. The first to come is
   /// served first.
   Way &take(StringRef session) {
     std::unique_lock<std::mutex> lock(mutex);
@@ -86,7 +87,7 @@ private:
 
 std::unique_ptr<JobChannel> createParallelChannel(std::vector<std::unique_ptr<JobChannel>> others,
                                                   std::unique_ptr<JobChannel> counting) {
-  assert(!others.empty() && counting && "who is to do the jobs?");
+  assert(!others.empty() && counting && "no channel for the jobs");
   return std::make_unique<ParallelChannel>(std::move(others), std::move(counting));
 }
 

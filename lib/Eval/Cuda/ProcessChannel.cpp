@@ -1,4 +1,5 @@
 //===- ProcessChannel.cpp - A kb-run on this machine ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns one `kb-run serve -`: starts it, hands it the jobs one after the other,
 // and starts it again when it dies, hangs or talks nonsense. A thread of its own
@@ -151,7 +152,7 @@ ProcessChannel::ask(const std::string &line, double limitSeconds, std::string &w
   }
   if (std::string tail = ended.errorTail(3); !tail.empty())
     why += ": " + tail;
-  // A server that cannot even start is nobody's fault but the machine's.
+  // A server that cannot even start is the machine's fault.
   if (ended.exitStatus == 127 || (options.sandboxed && StringRef(ended.err).contains("bwrap:")))
     return make_error<ToolError>("kb-run does not start", command, ended.exitStatus,
                                  ended.errorTail(),

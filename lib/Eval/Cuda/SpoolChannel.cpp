@@ -1,4 +1,5 @@
 //===- SpoolChannel.cpp - A kb-run somewhere else -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the asker's side of a spool folder (docs/JobFormat.md): files by digest,
 // jobs by rename, names by content. The server's side is tools/kb-run/Serve.cpp.
@@ -28,7 +29,7 @@ namespace {
 
 /// Between two looks at the folder, in milliseconds; it doubles up to the second.
 constexpr unsigned firstWaitMs = 5, mostWaitMs = 250;
-/// Times a job is written that somebody else took away.
+/// Times a job is written that another process took away.
 constexpr unsigned mostSubmissions = 5;
 
 class SpoolChannel : public JobChannel {
@@ -48,7 +49,7 @@ private:
   Error submit(const std::string &name, const std::string &text);
   Expected<json::Object> await(const std::string &name, const std::string &text);
 
-  /// A name that nobody in this process waits for; the same for the same requests
+  /// A name that is not waited for in this process; the same for the same requests
   /// in another run.
   std::string take(const std::string &text);
   void giveBack(const std::string &name);
@@ -57,7 +58,7 @@ private:
   std::mutex mutex;                           ///< of what follows
   std::map<std::string, std::string> digests; ///< of files, by path, size and time
   std::set<std::string> open;                 ///< names
-  bool told = false;                          ///< that nobody answers
+  bool told = false;                          ///< that no kb-run answers
 };
 
 Error SpoolChannel::gone() const {
@@ -192,7 +193,7 @@ Expected<json::Object> SpoolChannel::await(const std::string &name, const std::s
         return bytes.takeError();
       Expected<json::Object> answer = parseResult(*bytes, "the spool's server");
       if (Error error = files.remove(result))
-        consumeError(std::move(error)); // somebody else who asked the same took it
+        consumeError(std::move(error)); // a concurrent request consumed it
       // The machine's fault at another time says nothing about now.
       if (!answer || submissions || answer->getString("status") != "environment")
         return answer;
@@ -209,7 +210,7 @@ Expected<json::Object> SpoolChannel::await(const std::string &name, const std::s
         return make_error<ToolError>("job " + name + " vanishes from the spool folder '" +
                                          options.directory + "'",
                                      std::vector<std::string>{"kb-run", "serve", options.directory},
-                                     -1, "", "who else takes files away there?");
+                                     -1, "", "another process removes files from that folder");
       if (Error error = submit(name, text))
         return std::move(error);
       lastSign = now;
@@ -221,8 +222,8 @@ Expected<json::Object> SpoolChannel::await(const std::string &name, const std::s
     double silent = now - lastSign;
     if (silent > options.giveUpSeconds)
       return make_error<ToolError>(
-          formatv("nobody answers in the spool folder '{0}' for {1:f0} s", options.directory,
-                  silent)
+          formatv("no kb-run has answered in the spool folder '{0}' for {1:f0} s",
+                  options.directory, silent)
               .str(),
           std::vector<std::string>{"kb-run", "serve", options.directory}, -1, "",
           "start 'kb-run serve " + options.directory +

@@ -1,4 +1,5 @@
 //===- Admission.cpp - Gate G5: which cases count -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what the decoys of a case are made of: inputs, memory before the run, the
 // answer to other inputs. The decoys themselves are in Decoys.cpp.

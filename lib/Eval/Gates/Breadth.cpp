@@ -1,4 +1,5 @@
 //===- Breadth.cpp - Gates G7 and G15: other inputs, pointers, shapes -----===//
+// SPDX-License-Identifier: Apache-2.0
 #include "../JudgeImpl.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/Parallel.h"
@@ -106,7 +107,7 @@ Expected<bool> consents(Judge::Impl &judge, const TestCase &test) {
         (test.isTest && (*reference)->run->busySeconds > mostTestSeconds))
       return false;
     if (test.breaks && *test.breaks == Assumption::NoAlias) {
-      // Who calls it in place wants what it gives elsewhere: other results are nobody's.
+      // A caller in place wants what it gives elsewhere; other results are of no use.
       Expected<const Reference *> apart = judge.reference(judge.recordedCase(), Spread::None);
       if (!apart)
         return apart.takeError();
@@ -116,7 +117,7 @@ Expected<bool> consents(Judge::Impl &judge, const TestCase &test) {
     Expected<bool> allowed = allows(judge, test, **reference);
     if (!allowed || !*allowed || !test.asksMore)
       return allowed;
-    // What it leaves unwritten there is nobody's result.
+    // What it leaves unwritten there is no result.
     Expected<bool> depends = originalDepends(judge, test, **reference);
     if (!depends)
       return depends.takeError();

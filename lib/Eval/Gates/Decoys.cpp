@@ -1,4 +1,5 @@
 //===- Decoys.cpp - Gate G5: wrong outputs that must be rejected ----------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Eval/Decoys.h"
 #include "kb-opt/Support/Parallel.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,4 +1,5 @@
 //===- DeviceChecks.cpp - Gates G4 and G10: checked and repeated runs -----===//
+// SPDX-License-Identifier: Apache-2.0
 #include "../JudgeImpl.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -288,7 +289,8 @@ Expected<GateRecord> runDeterminism(GateContext &context) {
   if ((*original)->variation.empty())
     return GateRecord::fail(GateId::G10, FailureClass::Correctness,
                             (*all)->variation + ", and the original is deterministic");
-  record.details.push_back("the original reads back bytes that nobody wrote: they differ as well");
+  record.details.push_back(
+      "the original reads back bytes that were never written: they differ as well");
   return record;
 }
 

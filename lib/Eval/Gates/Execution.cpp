@@ -1,4 +1,5 @@
 //===- Execution.cpp - Gates G9 and G11: the sanitizer and the trace ------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "../JudgeImpl.h"
 #include "kb-opt/Support/Error.h"
 #include "kbrt/CubinTable.h"

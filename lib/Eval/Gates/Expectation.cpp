@@ -1,4 +1,5 @@
 //===- Expectation.cpp ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Expectation.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -167,7 +168,7 @@ bool Expectation::isSame(StringRef word, size_t line, size_t token, Closeness cl
     return sameToken(own, word) ||
            (moves[line][token] > 0 && std::fabs(x - y) <= moves[line][token]);
   // 16 roundings, as of what a host computes from results (Plan/HostValues.h); the factor is that
-  // of a declared reassociation (docs/Verification.md).
+  // of a declared reassociation (docs/VerificationNumerics.md).
   constexpr double roundings = 0x1p-20, factor = 4;
   return std::fabs(x - y) <=
          std::max({roundings * std::fabs(x), factor * moves[line][token], 1.01 * lastPlace(own)});

@@ -1,4 +1,5 @@
 //===- Expectation.h - What a program prints, but for times -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the comparison of a text that a program gives with what the original
 // gave in several runs: what differs between these is not compared, and

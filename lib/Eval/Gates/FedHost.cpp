@@ -1,4 +1,5 @@
 //===- FedHost.cpp - Gate G14: what a host makes of the original's results -===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the comparison of what a candidate's own host prints with what the original's prints when
 // both read the same results: no tolerance stands between them.

@@ -1,4 +1,5 @@
 //===- HeldObjects.cpp ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "HeldObjects.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

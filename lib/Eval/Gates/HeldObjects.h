@@ -1,4 +1,5 @@
 //===- HeldObjects.h - What hosts do not give back --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_LIB_EVAL_GATES_HELDOBJECTS_H
 #define KBOPT_LIB_EVAL_GATES_HELDOBJECTS_H
 

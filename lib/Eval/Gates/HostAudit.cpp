@@ -1,4 +1,5 @@
 //===- HostAudit.cpp - What changed host code may do ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the audit of a candidate's plan against the original's: what both read back is
 // compared elsewhere, what the host did besides is looked at here.
@@ -80,7 +81,7 @@ struct HostWork {
 /// Arguments without pointers of at most so many bytes are sizes and factors, no results.
 static constexpr size_t plainArgumentBytes = 64;
 
-/// Arguments of fewer bytes are told from nothing that somebody uploads.
+/// Arguments of fewer bytes cannot be told from uploads.
 static constexpr size_t leastPassedBytes = 16;
 
 /// Tables of constant memory that a candidate may bring along, together.
@@ -262,7 +263,7 @@ static Expected<std::optional<GateRecord>> auditOrder(GateContext &context, cons
                             "the candidate's host does not wait: " + touched->conflict);
   if (touched->isKnown)
     return std::nullopt;
-  // What the original does not keep in order, nobody has to.
+  // What the original does not keep in order, the candidate need not.
   if (before.certain || !before.otherOrders.empty())
     return std::nullopt;
   if (after.certain)
@@ -360,7 +361,7 @@ Expected<std::optional<GateRecord>> auditHost(GateContext &context, const TestCa
   };
   for (StringRef upload : after->uploads) {
     if (upload.find_first_not_of('\0') == StringRef::npos) {
-      ++after->fills; // memory of the host that the device sees, before anybody wrote to it
+      ++after->fills; // memory of the host that the device sees, before it was written to
       continue;
     }
     if (holds(before->uploads, upload) ||

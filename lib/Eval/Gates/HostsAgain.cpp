@@ -1,4 +1,5 @@
 //===- HostsAgain.cpp - Hosts that read what their own steps compute --------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the cases on which each of the two hosts runs again until it has read what the steps that it
 // asks for compute. They judge candidates whose hosts read other results than the original's:

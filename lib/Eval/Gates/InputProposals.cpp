@@ -1,4 +1,5 @@
 //===- InputProposals.cpp -------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "InputProposals.h"
 #include "llvm/ADT/STLExtras.h"
 #include <bit>

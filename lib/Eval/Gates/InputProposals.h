@@ -1,4 +1,5 @@
 //===- InputProposals.h - Which inputs may lead to a place ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the order in which changes of recorded inputs are tried, in the search for some that lead to
 // code which no case executes. Makes no runs.

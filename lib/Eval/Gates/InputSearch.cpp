@@ -1,4 +1,5 @@
 //===- InputSearch.cpp ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "InputSearch.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"

@@ -1,4 +1,5 @@
 //===- InputSearch.h - Inputs that lead to code without a case --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the search for changes of the recorded inputs with which a candidate executes a place that
 // no case came to: its runs and its budget.

@@ -1,4 +1,5 @@
 //===- LargeSizes.cpp - Launches at sizes that no run could hold ----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the comparison of what hosts launch at large sizes. No kernel is executed and no memory is
 // touched there: whether each launch can start is all that is known.
@@ -52,8 +53,8 @@ std::string describe(const kbrt::ErrorStep &error) {
   return kernel.empty() ? text : text + ", for " + demangle(kernel) + " " + rest.str();
 }
 
-/// Whether all launches of the original can start on \p test. What it does not stand is asked of
-/// nobody.
+/// Whether all launches of the original can start on \p test. A candidate need not start where the
+/// original cannot.
 Expected<bool> originalStands(Judge::Impl &judge, const TestCase &test) {
   std::optional<GateRecord> why;
   bool lacksMemory = false;

@@ -1,4 +1,5 @@
 //===- LaunchLimits.cpp - Launches that a chip cannot start ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the limits of registers and shared memory of one block, which the CPU device does not
 // have. Grids and numbers of threads are the recorder's.

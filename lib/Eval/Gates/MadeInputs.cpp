@@ -1,4 +1,5 @@
 //===- MadeInputs.cpp - Other values in what a program's first kernels make -===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the plan of the case that replaces inputs which no host uploads: a program that fills its
 // buffers by a kernel has one set of values, and a rewrite may be right for these alone.

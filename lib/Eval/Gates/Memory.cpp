@@ -1,4 +1,5 @@
 //===- Memory.cpp - Gate G8: what a candidate does to memory --------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns two checks: outputs must not depend on what lay in fresh memory, and
 // buffers that the original only reads must hold their bytes afterwards. Guard
@@ -226,8 +227,9 @@ Expected<GateRecord> runMemory(GateContext &context) {
       if (std::optional<GateRecord> failure = failureOf(*run, GateId::G8, test.name))
         return std::move(*failure);
     if (*depends)
-      record.details.push_back("the original reads back bytes that nobody wrote: results under two "
-                               "fillings of fresh memory are not compared");
+      record.details.push_back(
+          "the original reads back bytes that were never written: results under two "
+          "fillings of fresh memory are not compared");
     else if (judge.baseline->deterministic)
       if (auto difference = firstDifference(outputs, **first, **second))
         return GateRecord::fail(GateId::G8, FailureClass::Correctness,

@@ -1,4 +1,5 @@
 //===- Numerics.cpp - Gate G6: the program's own run ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns comparing a candidate's outputs with the original's on cases, for this
 // gate and others. The rule for one output is in Comparator.cpp, the audit of
@@ -88,8 +89,8 @@ OutputView viewOf(const Reference &reference, unsigned index) {
 }
 
 /// A few elements whose moves happened to cancel in every run under other roundings, as
-/// docs/Verification.md reckons with; a mistake shows in more of them, or farther off. Of one in a
-/// million that is hardly off, nothing more is asked.
+/// docs/VerificationNumerics.md reckons with; a mistake shows in more of them, or farther off. Of
+/// one in a million that is hardly off, nothing more is asked.
 static Miss missOf(const Comparison &comparison) {
   constexpr uint64_t elementsPerMiss = 1000, elementsPerRareMiss = 1000000;
   constexpr double farthest = 8, hardly = 2;
@@ -231,7 +232,7 @@ static Expected<GateRecord> compareWithOracle(GateContext &context, const TestCa
     return with.takeError();
   for (DecoyKind decoy : with->accepted)
     if (!llvm::is_contained(without->accepted, decoy)) {
-      // Inputs that nobody asked for and on which rounding hides a decoy tell nothing; on the
+      // Made inputs on which rounding hides a decoy tell nothing; on the
       // others the usual bounds hold.
       notes.insert(
           formatv("case {0}: {1} because a decoy is within the forward bound of the "

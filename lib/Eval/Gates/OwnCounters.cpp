@@ -1,4 +1,5 @@
 //===- OwnCounters.cpp - Variables that a candidate brings along (G8) -----===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the check of new device variables of one number: blocks that count which of them is the
 // last leave the counter as they found it, so that no launch knows of those before.

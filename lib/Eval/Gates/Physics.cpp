@@ -1,4 +1,5 @@
 //===- Physics.cpp - Gate G13: what no right program can do without --------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the least work of a program on its recorded case, from its plan and the GPU's
 // counters, and the time that it takes on a chip.
@@ -19,7 +20,7 @@ struct PlannedBytes {
 };
 
 /// Inputs: uploaded before anything is launched, and taken by a kernel by pointer to const only.
-/// Outputs: read by the host, and put there by nobody but kernels.
+/// Outputs: read by the host, and put there by kernels alone.
 PlannedBytes plannedBytes(const kbrt::Plan &plan) {
   std::vector<uint64_t> uploaded(plan.buffers.size()), read(plan.buffers.size());
   std::vector<bool> isConst(plan.buffers.size()), isWritten(plan.buffers.size());

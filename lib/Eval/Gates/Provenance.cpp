@@ -1,4 +1,5 @@
 //===- Provenance.cpp - Gate G0: where a candidate comes from -------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the proof that a candidate is the original plus edits inside their
 // anchors, compiled with the same flags, and that the verdict rests on the

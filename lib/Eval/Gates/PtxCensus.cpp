@@ -1,4 +1,5 @@
 //===- PtxCensus.cpp - Reading PTX ----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the reader behind gates G2 and G3; what they make of it is in PtxGates.cpp.
 //
@@ -116,7 +117,7 @@ struct Reader {
     variable = variable.split('[').first.rtrim();
     StringRef name = variable.substr(variable.find_last_of(" \t") + 1);
     // What `constexpr int tile = 16;` leaves behind, all uses folded, is no state.
-    // Nor is what headers declare and nobody uses, as `std::piecewise_construct`.
+    // Nor is what headers declare and the program does not use, as `std::piecewise_construct`.
     census.declared.insert(withoutModuleHash(name));
     bool unused = !variable.contains(".visible") && mentions(name) == 1;
     if (!name.empty() && !isLiteralName(name) && !unused)

@@ -1,4 +1,5 @@
 //===- PtxGates.cpp - Gates G2 and G3 -------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what a candidate's PTX may have that the original's has not. Reading PTX is
 // PtxCensus.cpp's.

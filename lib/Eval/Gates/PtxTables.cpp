@@ -1,4 +1,5 @@
 //===- PtxTables.cpp - Variables that are only read -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "PtxTables.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"

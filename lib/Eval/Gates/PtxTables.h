@@ -1,4 +1,5 @@
 //===- PtxTables.h - Variables that are only read ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the question whether a module's variable in .global space is state: whether
 // any instruction could write it.

@@ -1,4 +1,5 @@
 //===- RelaidInputs.cpp ---------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "RelaidInputs.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"

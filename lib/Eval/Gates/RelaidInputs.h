@@ -1,4 +1,5 @@
 //===- RelaidInputs.h - Inputs that a host hands over otherwise -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns telling an upload that holds a program's inputs in another form (fields apart, rows padded,
 // edges turned round) from one that holds what the device should compute.

@@ -1,4 +1,5 @@
 //===- SourceSegments.cpp -------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "SourceSegments.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

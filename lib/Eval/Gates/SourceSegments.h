@@ -1,4 +1,5 @@
 //===- SourceSegments.h - What of a source is executed as one ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the cut of a text into the pieces that an execution takes as a whole: statements,
 // conditions, arms of an operator that decides.

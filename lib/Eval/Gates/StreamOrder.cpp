@@ -1,4 +1,5 @@
 //===- StreamOrder.cpp - Gate G6: does the host wait for its streams? ------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what the order of a plan's steps and the places of their pointers tell of steps that do
 // not wait for each other. Devices execute a plan's steps one after the other. Where the CPU device

@@ -1,7 +1,8 @@
 //===- Timing.cpp - Gates G12 and G13: what is timed, and can it be true? --===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the measurement behind a verdict and the doubts about it. Whether a candidate is
-// faster is in the report, and for who asks to decide.
+// faster is in the report, and the caller decides.
 //
 //===----------------------------------------------------------------------===//
 #include "../JudgeImpl.h"
@@ -139,7 +140,7 @@ Expected<GateRecord> runTimedOutputs(GateContext &context) {
 }
 
 /// Whether the original took longer beside the candidate than it does by itself; the second
-/// time alone is asked for before anybody is accused.
+/// time alone is asked for before a candidate is refused.
 static Expected<std::optional<std::string>> isOriginalSlowed(GateContext &context) {
   const double beside = context.timing->cold.baseline.medianUs;
   double alone = 0;

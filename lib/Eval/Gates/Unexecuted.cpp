@@ -1,4 +1,5 @@
 //===- Unexecuted.cpp - Code that no case executes (G7) -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the rule that nothing is known of code which never ran: lines of a candidate's kernels that
 // are not the original's own, and that none of its checked runs came to.

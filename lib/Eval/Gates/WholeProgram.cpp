@@ -1,4 +1,5 @@
 //===- WholeProgram.cpp - Gate G14: what the program prints ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the comparison of the rebuilt program's exit status, output and written
 // files with the original's. Programs print times, dates and addresses: what
@@ -118,7 +119,7 @@ Expected<std::optional<GateRecord>> compareRun(Judge::Impl &judge,
 } // namespace
 
 /// The first runs of the original beside the candidate's own, where there are threads: the host's
-/// part takes what it takes. What goes wrong is said by who asks for them.
+/// part takes what it takes. An error is reported when they are requested.
 static Expected<const std::optional<CaseSource::WholeRun> &> runBeside(GateContext &context) {
   return context.whole.get(0, [&]() -> Expected<std::optional<CaseSource::WholeRun>> {
     Judge::Impl &judge = context.judge;

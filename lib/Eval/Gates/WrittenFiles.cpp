@@ -1,4 +1,5 @@
 //===- WrittenFiles.cpp ---------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A file is a text, or else bytes, floats or doubles: whichever of the three
 // explains it.

@@ -1,4 +1,5 @@
 //===- WrittenFiles.h - Files that a program writes -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_LIB_EVAL_GATES_WRITTENFILES_H
 #define KBOPT_LIB_EVAL_GATES_WRITTENFILES_H
 

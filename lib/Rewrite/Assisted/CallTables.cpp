@@ -1,4 +1,5 @@
 //===- CallTables.cpp - What replies may call -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "CallTables.h"
 #include "kb-opt/Rewrite/Assisted/EditRules.h"

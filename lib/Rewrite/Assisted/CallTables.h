@@ -1,4 +1,5 @@
 //===- CallTables.h - What replies may call ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the tables of names: what the host may call and with which allowance, what
 // device code may not, libraries, headers. No Clang.

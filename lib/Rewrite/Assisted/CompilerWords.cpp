@@ -1,4 +1,5 @@
 //===- CompilerWords.cpp --------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "CompilerWords.h"
 #include "FileWords.h"
 #include "Tokens.h"
@@ -91,7 +92,7 @@ std::vector<std::string> kbopt::compilerWords(const ParsedProgram &candidate,
     const bool isOwn = directives.defined.count(word);
     if (tellsCompiler(word) ||
         (isReserved(word) && !isOfLanguage(word) && environment.definesMacro(word)))
-      found.push_back("it uses '" + word + "', by which code can tell who compiles it");
+      found.push_back("it uses '" + word + "', by which code can recognise its compiler");
     else if (isAsked && !isOwn &&
              (isReserved(word) || environment.definesMacro(word) || environment.declares(word)))
       found.push_back("its condition asks for '" + word +

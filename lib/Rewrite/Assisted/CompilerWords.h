@@ -1,4 +1,5 @@
 //===- CompilerWords.h - Words by which code tells compilers apart -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KBOPT_LIB_REWRITE_ASSISTED_COMPILERWORDS_H
 #define KBOPT_LIB_REWRITE_ASSISTED_COMPILERWORDS_H
 
@@ -8,7 +9,7 @@
 namespace kbopt {
 
 /// Of the text of \p candidate: each word that is not among \p oldWords, the original's, and by
-/// which code can tell who compiles it, with the reason in a sentence. Such words are those of
+/// which code can recognise its compiler, with the reason in a sentence. Such words are those of
 /// FileWords.h; macros with reserved names that the compiler or its headers define, but for those
 /// of the language and its limits; and in conditions of the preprocessor whatever the text does not
 /// define itself and the compiler or its headers know.

@@ -1,4 +1,5 @@
 //===- FileRules.cpp - Rules on a file that no pass made -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Rewrite/Assisted/FileRules.h"
 #include "CompilerWords.h"

@@ -1,4 +1,5 @@
 //===- FileWords.cpp - The words that FileRules forbids --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "FileWords.h"
 #include "llvm/ADT/STLExtras.h"

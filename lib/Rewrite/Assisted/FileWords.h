@@ -1,4 +1,5 @@
 //===- FileWords.h - The words that FileRules forbids -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the tables of names for files that no pass made. No Clang.
 //

@@ -1,4 +1,5 @@
 //===- Functions.cpp - The functions of the main file ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Functions.h"
 #include "clang/AST/Attr.h"

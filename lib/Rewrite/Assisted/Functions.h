@@ -1,4 +1,5 @@
 //===- Functions.h - The functions of the main file -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns walking the functions that have a body in the main file, wherever they are
 // declared: namespaces, classes, templates.

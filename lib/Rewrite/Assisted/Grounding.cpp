@@ -1,4 +1,5 @@
 //===- Grounding.cpp - From a kernel and lines to anchors -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Rewrite/Assisted/Grounding.h"
 #include "Functions.h"
@@ -225,7 +226,7 @@ void Grounder::addLaunches() {
     std::string what = "the launch of kernel '" +
                        (kernel ? kernel->name : launch.kernel->getNameAsString()) + "' at line " +
                        std::to_string(lineColumn(program, launch.call->getBeginLoc()).line);
-    // The program's own output and checks, which stand in main, are nobody's to change.
+    // The program's own output and checks, which stand in main, must not change.
     const bool whole = wholeHosts && launch.host && !launch.host->isMain();
     if (whole)
       what = "the body of '" + launch.host->getQualifiedNameAsString() + "', which has " + what;

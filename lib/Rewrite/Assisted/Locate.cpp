@@ -1,4 +1,5 @@
 //===- Locate.cpp - The anchors of a reply in a later program ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns finding a saved anchor again. Steps before the reply's may have come or
 // gone since (ablation, crossover): what counts is that the place itself is the same.

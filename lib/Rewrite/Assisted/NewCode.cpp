@@ -1,4 +1,5 @@
 //===- NewCode.cpp - What stands in the anchors of a reply ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "NewCode.h"
 #include "CallTables.h"
@@ -195,7 +196,7 @@ bool Walker::checkFileScope(clang::Decl *declaration, const NewCode::Piece &piec
     if (!checkFunction(declared, piece))
       return false;
   }
-  // Inside a namespace of the reply's own, names disturb nobody.
+  // Inside a namespace of the reply's own, names are in no conflict.
   const auto *space = llvm::dyn_cast<NamespaceDecl>(declaration->getDeclContext());
   if (space && isNew(space) && !space->isAnonymousNamespace() && !space->isInline())
     return true;

@@ -1,4 +1,5 @@
 //===- NewCode.h - What stands in the anchors of a reply --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the walk over the declarations and statements that a reply brought in.
 //

@@ -1,4 +1,5 @@
 //===- ProgramRules.cpp - The rules on the program that a reply makes -------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the comparison of the program before with the program after: what stands
 // outside the anchors is the same text, and must still be the same code. What the

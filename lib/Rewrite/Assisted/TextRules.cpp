@@ -1,4 +1,5 @@
 //===- TextRules.cpp - The rules on a reply's texts -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the checks for which the text alone is exact: it is lexed as clang lexes
 // it, and nothing in it can be a macro's doing but what the program had before.

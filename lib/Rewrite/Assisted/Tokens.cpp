@@ -1,4 +1,5 @@
 //===- Tokens.cpp - The tokens of a piece of text ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Tokens.h"
 #include "clang/Lex/Lexer.h"

@@ -1,4 +1,5 @@
 //===- Tokens.h - The tokens of a piece of text -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns reading text as the compiler reads it: line splices, comments, strings and
 // digraphs are what they are to clang's lexer. Macros are not expanded.

@@ -1,4 +1,5 @@
 //===- HostArithmetic.cpp - Operators of the host -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns operators on integers, pointers and floating point, as C++ defines them, and assignments.
 //

@@ -1,4 +1,5 @@
 //===- HostBodies.cpp -------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "HostBodies.h"
 #include "../Schedule/LaunchText.h"
 #include "kb-opt/Rewrite/AstTools.h"

@@ -1,4 +1,5 @@
 //===- HostBodies.h - Two bodies of one host function -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the walk through the body of a function in the original and in the candidate, which finds
 // what stands in the place of each launch.

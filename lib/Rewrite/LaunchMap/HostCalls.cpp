@@ -1,4 +1,5 @@
 //===- HostCalls.cpp - Launches and other calls of the host ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "HostEvaluator.h"
 #include "kb-opt/Rewrite/AllocationTest.h"
 #include "kb-opt/Rewrite/AstTools.h"

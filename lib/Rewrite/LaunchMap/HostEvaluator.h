@@ -1,4 +1,5 @@
 //===- HostEvaluator.h - What stands in the place of launches ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the execution of the host statements that a candidate has where the original has launches:
 // declarations, arithmetic, choices, loops, calls of functions that the program defines,

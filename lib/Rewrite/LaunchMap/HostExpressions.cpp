@@ -1,4 +1,5 @@
 //===- HostExpressions.cpp - Expressions of the host -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "HostEvaluator.h"
 #include "kb-opt/Rewrite/AstTools.h"
 
@@ -81,7 +82,7 @@ HostValue *HostEvaluator::place(const VarDecl *variable) {
 
 HostValue *HostEvaluator::place(const Expr *expr) {
   if (const VarDecl *variable = ast::variableOf(expr)) {
-    changesState |= variable->isStaticLocal(); // whoever asks writes
+    changesState |= variable->isStaticLocal(); // every evaluation writes
     return place(variable);
   }
   const auto *member = dyn_cast<MemberExpr>(ast::strip(expr));

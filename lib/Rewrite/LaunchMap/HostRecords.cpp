@@ -1,4 +1,5 @@
 //===- HostRecords.cpp - Records of the host ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns dim3 and other records: how they are made, and what their members are.
 //

@@ -1,4 +1,5 @@
 //===- HostStatements.cpp - Statements of the host -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "HostEvaluator.h"
 #include "kb-opt/Source/ProgramFacts.h"
 

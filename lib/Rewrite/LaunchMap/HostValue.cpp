@@ -1,4 +1,5 @@
 //===- HostValue.cpp --------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "HostValue.h"
 
 using namespace kbopt;

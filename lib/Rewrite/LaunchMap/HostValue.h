@@ -1,4 +1,5 @@
 //===- HostValue.h - Values of host expressions -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what an expression of the host can stand for while launches are evaluated, and its form as
 // the bytes of a kernel's argument.

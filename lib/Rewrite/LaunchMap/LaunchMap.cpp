@@ -1,4 +1,5 @@
 //===- LaunchMap.cpp --------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Rewrite/LaunchMap.h"
 #include "HostEvaluator.h"
 #include "LaunchSites.h"

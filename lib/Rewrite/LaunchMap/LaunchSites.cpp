@@ -1,4 +1,5 @@
 //===- LaunchSites.cpp ------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "LaunchSites.h"
 #include "../Schedule/LaunchText.h"
 #include "HostBodies.h"

@@ -1,4 +1,5 @@
 //===- LaunchSites.h - Where two hosts launch -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the comparison of the hosts of an original and a candidate: that they differ in nothing but
 // what stands in the place of launches, and which statements stand where.

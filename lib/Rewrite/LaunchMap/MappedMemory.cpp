@@ -1,4 +1,5 @@
 //===- MappedMemory.cpp -----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "MappedMemory.h"
 #include "kbrt/Memory.h"
 #include <algorithm>

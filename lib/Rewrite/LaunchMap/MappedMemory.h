@@ -1,4 +1,5 @@
 //===- MappedMemory.h - The memory of a derived plan ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns which buffers live at a step of the derived plan, and where its temporaries lie. Tells
 // pointers from numbers as the recorder does: by the address.

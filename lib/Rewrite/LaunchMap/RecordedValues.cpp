@@ -1,4 +1,5 @@
 //===- RecordedValues.cpp ---------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "RecordedValues.h"
 #include "../Schedule/LaunchText.h"
 #include "kb-opt/Analysis/Legality.h"

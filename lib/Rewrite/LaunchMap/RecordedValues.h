@@ -1,4 +1,5 @@
 //===- RecordedValues.h - What a recorded launch says of its host -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the values of the expressions that the original's launches are written with. The original
 // and the candidate are two ASTs: an expression of one has the value of an expression of the other

@@ -1,4 +1,5 @@
 //===- Batch.cpp - A loop of launches that becomes one ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Rewrite/Schedule/Batch.h"
 #include "BatchNest.h"

@@ -1,4 +1,5 @@
 //===- BatchNest.cpp - Launches of a loop as one nest -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "BatchNest.h"
 #include "HostText.h"

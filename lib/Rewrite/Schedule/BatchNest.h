@@ -1,4 +1,5 @@
 //===- BatchNest.h - Launches of a loop as one nest -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns making the loops around a launch into dimensions of its nest, and the proof that the
 // launches do not depend on each other.

@@ -1,4 +1,5 @@
 //===- Conditions.cpp - When a scheduled kernel may be launched ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Conditions.h"
 #include "HostText.h"

@@ -1,4 +1,5 @@
 //===- Conditions.h - When a scheduled kernel may be launched ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the conditions of a generated kernel and its nest as C++ over the names of the
 // kernel: requirements, alignment, and memory that must not overlap.

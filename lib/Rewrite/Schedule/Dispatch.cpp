@@ -1,4 +1,5 @@
 //===- Dispatch.cpp - Scheduled kernels beside the original ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Dispatcher.h"
 

@@ -1,4 +1,5 @@
 //===- DispatchedLaunch.cpp - The choice at a launch -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns which launches may run a generated kernel, which of its conditions they test, and the text
 // of test and launch.

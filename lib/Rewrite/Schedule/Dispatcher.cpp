@@ -1,4 +1,5 @@
 //===- Dispatcher.cpp - One generated kernel beside its original -----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns where the kernel, its tests and their declarations stand, and how instances of a template
 // are told apart.

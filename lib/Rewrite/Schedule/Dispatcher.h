@@ -1,4 +1,5 @@
 //===- Dispatcher.h - One generated kernel at its launches ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what one generated kernel adds to a program: which launches may run it, under which
 // conditions, and the text of its definition, of its tests and of its launches. Dispatch.cpp puts

@@ -1,4 +1,5 @@
 //===- FuseNests.cpp - Two nests as one --------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "FuseNests.h"
 #include "HostText.h"

@@ -1,4 +1,5 @@
 //===- FuseNests.h - Two nests as one ---------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns joining the nests of two launches that follow each other: which points of the one belong to
 // which of the other, what a point may keep in a scalar, and why the order of all else does not

@@ -1,4 +1,5 @@
 //===- Fusion.cpp - Launches that become one --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Rewrite/Schedule/Fusion.h"
 #include "FuseNests.h"

@@ -1,4 +1,5 @@
 //===- HostText.cpp - Kernel expressions at a launch -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "HostText.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- HostText.h - Kernel expressions at a launch --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns C++ expressions over a kernel's parameters and gridDim and blockDim as text:
 // which names they use, what they are worth, how they read elsewhere.

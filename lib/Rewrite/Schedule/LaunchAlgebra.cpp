@@ -1,4 +1,5 @@
 //===- LaunchAlgebra.cpp - What a launch shows of its sizes ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "LaunchAlgebra.h"
 #include "HostText.h"

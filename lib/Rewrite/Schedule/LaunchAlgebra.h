@@ -1,4 +1,5 @@
 //===- LaunchAlgebra.h - What a launch shows of its sizes -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns proofs at compile time that a requirement of a nest holds at one launch: sizes
 // as polynomials over host expressions that cannot have changed, and grids that are a

@@ -1,4 +1,5 @@
 //===- LaunchLoop.cpp - Loops of the host around a launch -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "LaunchLoop.h"
 #include "LaunchOrder.h"

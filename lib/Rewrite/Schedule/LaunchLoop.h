@@ -1,4 +1,5 @@
 //===- LaunchLoop.h - Loops of the host around a launch ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the question which loops do nothing but to launch a kernel again and again. Whether the
 // launches depend on each other is asked elsewhere (BatchNest.h).

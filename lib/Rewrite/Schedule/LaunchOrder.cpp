@@ -1,4 +1,5 @@
 //===- LaunchOrder.cpp - Launches that follow each other --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "LaunchOrder.h"
 #include "LaunchText.h"

@@ -1,4 +1,5 @@
 //===- LaunchOrder.h - Launches that follow each other ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the question which launch follows another one in a statement list with nothing between them
 // that could tell whether the first one ran before it or after it.

@@ -1,4 +1,5 @@
 //===- LaunchPass.cpp - Passes that change launches -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Rewrite/Schedule/LaunchPass.h"
 #include "kb-opt/Rewrite/AstTools.h"

@@ -1,4 +1,5 @@
 //===- LaunchText.cpp - One launch as a schedule sees it -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "LaunchText.h"
 #include "HostText.h"

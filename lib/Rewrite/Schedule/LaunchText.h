@@ -1,4 +1,5 @@
 //===- LaunchText.h - One launch as a schedule sees it ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what stands at a launch for the names of its kernel: text to write there, and
 // values that are known when the program is compiled.

@@ -1,4 +1,5 @@
 //===- LaunchedNest.cpp - What one or several launches compute --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "LaunchedNest.h"
 #include "HostText.h"

@@ -1,4 +1,5 @@
 //===- LaunchedNest.h - What one or several launches compute ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns a copy of a raised kernel in which nothing but parameters is left of its launch, each with
 // the value that the host passes, and what the launch has to show. Several of them can become one

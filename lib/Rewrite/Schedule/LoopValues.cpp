@@ -1,4 +1,5 @@
 //===- LoopValues.cpp - What is passed, over variables of loops -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "LoopValues.h"
 #include "HostText.h"

@@ -1,4 +1,5 @@
 //===- LoopValues.h - What is passed, over variables of loops ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the values that a launch in loops of the host passes, as polynomials in the loops' variables
 // over what the kernel's parameters stand for. What no parameter stands for becomes a new one.

@@ -1,4 +1,5 @@
 //===- NestAccesses.cpp - What a nest loads and stores ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "NestAccesses.h"
 #include "FuseNests.h"

@@ -1,7 +1,8 @@
 //===- NestAccesses.h - What a nest loads and stores ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
-// Owns questions about the array elements of a nest that several launches become: who loads them,
-// who stores them, and whether anything but the launches sees them.
+// Owns questions about the array elements of a nest that several launches become: which loads
+// and stores there are, and whether anything but the launches sees them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_LIB_REWRITE_SCHEDULE_NESTACCESSES_H

@@ -1,4 +1,5 @@
 //===- NestCopy.cpp - Raised statements in another nest ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "NestCopy.h"
 #include "HostText.h"

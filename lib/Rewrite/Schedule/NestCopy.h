@@ -1,4 +1,5 @@
 //===- NestCopy.h - Raised statements in another nest -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns copying the statements of a nest into one with other dimensions, symbols and names, and
 // polynomials by which expressions of both are compared.

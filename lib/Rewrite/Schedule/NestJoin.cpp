@@ -1,4 +1,5 @@
 //===- NestJoin.cpp - Which points of two nests belong together -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "NestJoin.h"
 #include "HostText.h"

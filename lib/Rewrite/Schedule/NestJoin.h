@@ -1,4 +1,5 @@
 //===- NestJoin.h - Which points of two nests belong together ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the names of two nests in one space, and the match of an element that the first nest stores
 // with one that the second loads: it says which point of the one needs which point of the other.

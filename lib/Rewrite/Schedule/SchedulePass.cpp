@@ -1,4 +1,5 @@
 //===- SchedulePass.cpp - A pass that changes a schedule -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Rewrite/SchedulePass.h"
 #include "HostText.h"
@@ -299,7 +300,7 @@ llvm::Expected<Schedule> kbopt::completed(const PassContext &context, kb::NestOp
     return llvm::createStringError("there is no sketch '" + schedule.sketch().str() + "'");
   if (std::string why = sketch->whyNot(nest); !why.empty())
     return llvm::createStringError(why);
-  // Who names a unit that multiplies means it; nobody else gets less precision.
+  // Less precision needs a request that names the unit that multiplies.
   std::vector<Schedule> known =
       sketch->schedules(nest, context.target(), {}, Freedom{true, schedule.has("core")});
   if (known.empty())
@@ -312,7 +313,7 @@ llvm::Expected<Schedule> kbopt::completed(const PassContext &context, kb::NestOp
   // block tile.
   std::string reason;
   for (auto &[agreed, result] : inOrder) {
-    if (result.has("otherwise")) // only who asks for it gets a second kernel
+    if (result.has("otherwise")) // a second kernel must be requested
       result.set("otherwise", int64_t(0));
     for (const auto &[key, value] : schedule.all()) {
       if (!result.has(key))

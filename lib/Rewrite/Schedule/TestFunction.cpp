@@ -1,4 +1,5 @@
 //===- TestFunction.cpp - What a launch tests -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "TestFunction.h"
 #include "HostText.h"

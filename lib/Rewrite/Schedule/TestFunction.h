@@ -1,4 +1,5 @@
 //===- TestFunction.h - What a launch tests ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns how the conditions of a new kernel are written at a launch: as one expression, or as a call
 // of a function `can_use_…` that stands beside the kernel.

@@ -1,4 +1,5 @@
 //===- Touched.cpp - The memory that a nest touches ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the extent of the elements of an array that a nest may touch, from the maps of
 // its operands, and the conditions of a launch that rest on it.

@@ -1,4 +1,5 @@
 //===- FixDoubleLiterals.cpp - Give float expressions float literals -------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   y[i] = x[i] * 0.5 + 1.0;      ==>      y[i] = x[i] * 0.5f + 1.0f;
 //

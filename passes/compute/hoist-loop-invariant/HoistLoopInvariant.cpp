@@ -1,4 +1,5 @@
 //===- HoistLoopInvariant.cpp - Compute before the loop what stays ---------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   for (int k = 0; k < n; ++k)           const float hoistedA = a[i];
 //     y[k] = x[k] * a[i];          ==>    for (int k = 0; k < n; ++k)

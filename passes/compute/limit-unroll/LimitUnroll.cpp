@@ -1,4 +1,5 @@
 //===- LimitUnroll.cpp - Keep the compiler from unrolling a loop -----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   #pragma unroll                         #pragma unroll 1
 //   for (int s = 0; s < 24; ++s)   ==>     for (int s = 0; s < 24; ++s)

@@ -1,4 +1,5 @@
 //===- NarrowIndexType.cpp - Count in 32 bits where they suffice -----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
 // ==>

@@ -1,4 +1,5 @@
 //===- NarrowTypes.cpp - Which integers of a kernel can get 32 bits --------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "NarrowTypes.h"
 

@@ -1,4 +1,5 @@
 //===- NarrowTypes.h - Which integers of a kernel can get 32 bits -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the choice of declarations and casts that become int for one launch, and the proof
 // that no expression changes its value: by the types that the arithmetic gets

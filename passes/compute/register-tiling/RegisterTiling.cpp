@@ -1,4 +1,5 @@
 //===- RegisterTiling.cpp - Let each thread compute a small tile of results in registers ===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns no more than which keys of a schedule the pass sets: tm, tn.
 //

@@ -1,4 +1,5 @@
 //===- SimplifyReduction.cpp - Form sums of fewer terms --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   y[j] = sum over k of x[k] * ((k == j) - x[j])   ==>   s = sum over k of x[k];  y[j] = x[j] * (1
 //   - s)

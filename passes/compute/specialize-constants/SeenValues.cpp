@@ -1,4 +1,5 @@
 //===- SeenValues.cpp - Which constants reach a launch ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "SeenValues.h"
 #include "kb-opt/Rewrite/AstTools.h"

@@ -1,4 +1,5 @@
 //===- SeenValues.h - Which constants reach a launch -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns following an argument through variables and callers to the constants that it may be, and
 // what a workload passed for it. These are guesses for a dispatch, never a proof.

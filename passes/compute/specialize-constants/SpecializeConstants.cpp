@@ -1,4 +1,5 @@
 //===- SpecializeConstants.cpp - A kernel for the usual arguments ----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   filter<<<g, b>>>(x, taps);   ==>   if (taps == 5)
 //                                        filterTaps5<<<g, b>>>(x);

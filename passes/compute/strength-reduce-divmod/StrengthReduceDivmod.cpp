@@ -1,4 +1,5 @@
 //===- StrengthReduceDivmod.cpp - Divide by multiplying --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   x[i] += left[i / columns] * top[i % columns];
 // ==>

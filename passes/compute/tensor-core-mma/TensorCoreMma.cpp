@@ -1,4 +1,5 @@
 //===- TensorCoreMma.cpp - Multiply matrices on the tensor cores -----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns no more than which keys of a schedule the pass sets: core.
 //

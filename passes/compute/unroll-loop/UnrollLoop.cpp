@@ -1,4 +1,5 @@
 //===- UnrollLoop.cpp - Ask the compiler to unroll a loop ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   for (int k = 0; k < n; ++k)            #pragma unroll 4
 //     s += a[k];                    ==>    for (int k = 0; k < n; ++k)

@@ -1,4 +1,5 @@
 //===- BranchToSelect.cpp - Select in place of branching --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   if (x > limit)                ==>     x = x > limit ? limit : x;
 //     x = limit;

@@ -1,4 +1,5 @@
 //===- IndexRange.cpp - The indices that a block can form -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "IndexRange.h"
 

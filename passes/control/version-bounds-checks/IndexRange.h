@@ -1,4 +1,5 @@
 //===- IndexRange.h - The indices that a block can form ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the smallest and the largest value of an index in one block, as text that
 // can be evaluated at the beginning of the kernel.

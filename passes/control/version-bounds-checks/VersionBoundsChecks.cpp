@@ -1,4 +1,5 @@
 //===- VersionBoundsChecks.cpp - Interior blocks without guards -------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   for (int k = -1; k <= 1; ++k)            template <bool kInside> … {
 //     if (i + k >= 0 && i + k < n)             for (int k = -1; k <= 1; ++k)

@@ -1,4 +1,5 @@
 //===- BatchLaunches.cpp - One launch in place of a loop of them -----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   for (int i = 0; i < batch; ++i)
 //     scale<<<(n + 255) / 256, 256>>>(y + i * n, x + i * n, n);

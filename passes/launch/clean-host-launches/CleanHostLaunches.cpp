@@ -1,4 +1,5 @@
 //===- CleanHostLaunches.cpp - Wait and allocate once -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   for (int s = 0; s < steps; ++s) {          float *next = nullptr;
 //     float *next;                             for (int s = 0; s < steps; ++s) {

@@ -1,4 +1,5 @@
 //===- HostPath.cpp - What the host does after a launch ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "HostPath.h"
 

@@ -1,4 +1,5 @@
 //===- HostPath.h - What the host does after a launch -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the walk over a host function that says whether the host waits for the
 // device before it could see what the device has written.

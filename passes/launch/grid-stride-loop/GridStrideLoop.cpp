@@ -1,4 +1,5 @@
 //===- GridStrideLoop.cpp - Let a grid of fixed size loop over elements ----===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   int i = blockIdx.x * blockDim.x + threadIdx.x;
 //   if (i < n)
@@ -67,7 +68,7 @@ std::string whyOrderMatters(const PassContext &context, const KernelView &kernel
         result = Answer::no(name + " is volatile");
       if (access.getKind() != kb::AccessKind::Atomic)
         return;
-      // Sums of integers come out the same in any order, if nobody looks at what was there before.
+      // Sums of integers come out the same in any order, if the old value is not used.
       const Expr *call = context.imported().exprOf(access);
       bool unseen = false;
       if (call && call->getType()->isIntegerType())

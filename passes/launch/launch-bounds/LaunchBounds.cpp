@@ -1,4 +1,5 @@
 //===- LaunchBounds.cpp - State the largest block at the kernel ------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   __global__ void k(…)          ==>   __global__ void __launch_bounds__(256, 4) k(…)
 //   k<<<n / 256, 256>>>(…);

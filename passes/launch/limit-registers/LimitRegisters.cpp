@@ -1,4 +1,5 @@
 //===- LimitRegisters.cpp - Cap the registers of a kernel ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   __global__ void k(…)          ==>   __global__ void __maxnreg__(64) k(…)
 //

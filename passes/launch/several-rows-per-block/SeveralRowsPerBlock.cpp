@@ -1,4 +1,5 @@
 //===- SeveralRowsPerBlock.cpp - Give short rows a warp each, and several of them to a block ===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns no more than which keys of a schedule the pass sets: team, rows.
 //

@@ -1,4 +1,5 @@
 //===- SplitK.cpp - Divide the inner dimension of a product among blocks ---===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns no more than which keys of a schedule the pass sets: split.
 //

@@ -1,4 +1,5 @@
 //===- ThreadCoarsening.cpp - Let each thread compute several elements -----===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns no more than which keys of a schedule the pass sets: inflight.
 //

@@ -1,4 +1,5 @@
 //===- SameThreads.cpp ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   k<<<blocks, 256>>>(x);          ==>   k<<<blocks * 4, 64>>>(x);
 //   k<<<grid, dim3(32, 32)>>>(x);   ==>   k<<<dim3(grid.x, grid.y * 4, 1), dim3(32, 8, 1)>>>(x);

@@ -1,4 +1,5 @@
 //===- SameThreads.h - Other blocks for as many threads ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what to write at a launch so that it runs the threads that it runs now, in blocks of another
 // size. Whether the kernel cares is the caller's question.

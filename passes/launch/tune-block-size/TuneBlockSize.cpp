@@ -1,4 +1,5 @@
 //===- TuneBlockSize.cpp - Launch with another number of threads -----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   const int threads = 128;            ==>   const int threads = 256;
 //   k<<<(n + threads - 1) / threads, threads>>>(x, n);
@@ -92,7 +93,7 @@ Constant examineConstant(const PassContext &context, const LaunchFact &launch) {
           return stop("the grid's block size is an argument of its own");
       }
     }
-  // Whoever else reads the constant would see the new one.
+  // Other readers of the constant would see the new one.
   std::vector<const VarDecl *> variables;
   chain(launch.block, variables);
   if (result.gridExpr)

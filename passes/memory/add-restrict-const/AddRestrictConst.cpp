@@ -1,4 +1,5 @@
 //===- AddRestrictConst.cpp - Say what pointers may do ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   void k(float *x, float *y)   ==>   void k(const float *__restrict__ x,
 //                                             float *__restrict__ y)

@@ -1,4 +1,5 @@
 //===- CacheHintStreaming.cpp - Mark what is touched once ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   y[i] = a * x[i];            ==>            __stcs(&y[i], a * __ldcs(&x[i]));
 //

@@ -1,4 +1,5 @@
 //===- CacheRow.cpp - Keep a row that is read more than once ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns no more than which keys of a schedule the pass sets: cache.
 //

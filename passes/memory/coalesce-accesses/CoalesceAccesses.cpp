@@ -1,4 +1,5 @@
 //===- CoalesceAccesses.cpp - Let lanes touch consecutive elements ---------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   int r = blockIdx.x * blockDim.x + threadIdx.x;   // 32 x 8 threads
 //   int c = blockIdx.y * blockDim.y + threadIdx.y;

@@ -1,4 +1,5 @@
 //===- CpAsyncPipeline.cpp - Copy tiles to shared memory asynchronously, several stages ahead ===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns no more than which keys of a schedule the pass sets: stages.
 //

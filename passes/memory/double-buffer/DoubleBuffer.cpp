@@ -1,4 +1,5 @@
 //===- DoubleBuffer.cpp - Load the next tile while the current one is in use ===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns no more than which keys of a schedule the pass sets: stages.
 //

@@ -1,4 +1,5 @@
 //===- PadSharedArray.cpp - Spread a column over the banks -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   __shared__ float tile[32][32];   ==>   __shared__ float tile[32][32 + 1];
 //

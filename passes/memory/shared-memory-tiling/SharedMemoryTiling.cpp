@@ -1,4 +1,5 @@
 //===- SharedMemoryTiling.cpp - Load a tile into shared memory once and let the whole block read it
+// SPDX-License-Identifier: Apache-2.0
 //===//
 //
 // Owns no more than which keys of a schedule the pass sets: bm, bn, bk.

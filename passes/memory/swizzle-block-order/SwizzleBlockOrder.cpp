@@ -1,4 +1,6 @@
 //===- SwizzleBlockOrder.cpp - Order the tiles so that blocks running together share operands in the
+// SPDX-License-Identifier: Apache-2.0
+//
 // cache ===//
 //
 // Owns no more than which keys of a schedule the pass sets: group.

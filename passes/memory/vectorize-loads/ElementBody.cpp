@@ -1,4 +1,5 @@
 //===- ElementBody.cpp - Code that runs once per element -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ElementBody.h"
 #include "clang/AST/ParentMapContext.h"

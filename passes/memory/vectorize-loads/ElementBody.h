@@ -1,4 +1,5 @@
 //===- ElementBody.h - Code that runs once per element -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns recognising the three shapes of code that vectorize-loads handles, and
 // which arrays of such code can be moved several elements at a time.

@@ -1,4 +1,5 @@
 //===- VectorizeLoads.cpp - Several elements per load ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   if (i < n)                          const bool aligned = … % 16 == 0;
 //     y[i] = a * x[i];                  const auto vectors = aligned ? n / 4 : 0;

@@ -1,4 +1,5 @@
 //===- FuseKernelsVertical.cpp - Join producer and consumer ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   scale<<<(n + 255) / 256, 256>>>(x, scaled, a, n);
 //   clamp<<<(n + 255) / 256, 256>>>(scaled, y, n);

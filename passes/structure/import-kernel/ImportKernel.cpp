@@ -1,4 +1,5 @@
 //===- ImportKernel.cpp - A copy of a header's kernel ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   #include "kernels.h" // with scale     ==>   #include "kernels.h"
 //                                                __global__ void scaleHere(…) { … }

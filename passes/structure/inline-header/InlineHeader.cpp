@@ -1,4 +1,5 @@
 //===- InlineHeader.cpp - The text of a header in place of its #include ----===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   #include "scale.h" // scale, and runScale, which launches it     ==>   __global__ void scale(…)
 //   { … }

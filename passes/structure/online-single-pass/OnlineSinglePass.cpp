@@ -1,4 +1,5 @@
 //===- OnlineSinglePass.cpp - Fold several passes over a row into one ------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns no more than which keys of a schedule the pass sets: online.
 //

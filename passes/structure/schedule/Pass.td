@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 include "kb-opt/Rewrite/Pass.td"
 
 def ScheduleKernel : RewritePass<"schedule"> {

@@ -1,4 +1,5 @@
 //===- ScheduleKernel.cpp - Give a kernel a whole schedule -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   scale<<<(n + 255) / 256, 256>>>(y, x, n);
 // ==>

@@ -1,4 +1,5 @@
 //===- AggregateAtomicsInWarp.cpp - One atomic for a warp ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   if (x[i] > 0)                  if (x[i] > 0) {
 //     atomicAdd(count, 1u);  ==>     const unsigned active = __activemask();

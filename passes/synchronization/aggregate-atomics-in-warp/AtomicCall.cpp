@@ -1,4 +1,5 @@
 //===- AtomicCall.cpp - An atomic that a warp can do as one -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "AtomicCall.h"
 

@@ -1,4 +1,5 @@
 //===- AtomicCall.h - An atomic that a warp can do as one -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what the rule needs to know of one atomic: its operation and type, where
 // it stands, whether its address is the same for all lanes.

@@ -1,4 +1,5 @@
 //===- Counters.cpp - Global counters that a block can keep itself ----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Counters.h"
 #include "kb-opt/Rewrite/AllocationTest.h"
@@ -103,7 +104,7 @@ static const ParmVarDecl *pointerOf(kb::KernelOp kernel, const KernelView &view,
   return isPointer ? view.function()->getParamDecl(base.getArgument()) : nullptr;
 }
 
-/// Why somebody could see when a sum arrives; empty if nobody can, or nobody where \p apart,
+/// Why it could be seen when a sum arrives; empty if it cannot, or not where \p apart,
 /// pointers, lie elsewhere.
 static std::string whyOrderMatters(const PassContext &context, const KernelView &view,
                                    kb::KernelOp kernel, const ParmVarDecl *array,
@@ -290,7 +291,7 @@ std::vector<const LaunchFact *> privatize::choosingLaunches(const PassContext &c
 
 Counters privatize::countersOf(const PassContext &context, const KernelView &kernel, int64_t bins) {
   const Stmt *body = kernel.function()->getBody();
-  // Statements whose value nobody uses.
+  // Statements whose value is not used.
   std::vector<const Stmt *> discarded;
   ast::walk(body, [&](const Stmt *each) {
     if (isa<CompoundStmt, IfStmt, ForStmt, WhileStmt, DoStmt>(each))

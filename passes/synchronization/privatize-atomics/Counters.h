@@ -1,7 +1,8 @@
 //===- Counters.h - Global counters that a block can keep itself -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
-// Owns finding the array that a kernel only adds to, and the proof that nobody
-// sees when the sums arrive.
+// Owns finding the array that a kernel only adds to, and the proof that it is not
+// seen when the sums arrive.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_PASSES_PRIVATIZE_ATOMICS_COUNTERS_H
@@ -27,7 +28,7 @@ struct Counters {
   bool isProven = false;
   /// `if (…) return;` of the kernel's body, in source order.
   std::vector<const clang::IfStmt *> exits;
-  /// Other pointers of the kernel that may point at the counters. Where they do not, nobody sees
+  /// Other pointers of the kernel that may point at the counters. Where they do not, it is not seen
   /// when the sums arrive.
   std::vector<const clang::ParmVarDecl *> apart;
   std::string obstacle; ///< why there can be no copy

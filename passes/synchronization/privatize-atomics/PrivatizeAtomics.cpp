@@ -1,4 +1,5 @@
 //===- PrivatizeAtomics.cpp - A copy of the counters per block -------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   if (i < n)                                __shared__ unsigned own[64]; … = 0
 //     atomicAdd(&bins[x[i] % 64], 1u);  ==>   if (i < n)

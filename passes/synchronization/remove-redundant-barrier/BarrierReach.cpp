@@ -1,4 +1,5 @@
 //===- BarrierReach.cpp - What a barrier alone stands between ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "BarrierReach.h"
 

@@ -1,4 +1,5 @@
 //===- BarrierReach.h - What a barrier alone stands between -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the barriers of a kernel's text, and the walk over the kb IR to the
 // accesses that run before and after one of them without another in between.

@@ -1,4 +1,5 @@
 //===- RemoveRedundantBarrier.cpp - Drop a barrier that orders nothing -----===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   part[t] = x[i];                     part[t] = x[i];
 //   __syncthreads();                    __syncthreads();

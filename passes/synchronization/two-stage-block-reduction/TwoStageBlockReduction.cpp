@@ -1,4 +1,5 @@
 //===- TwoStageBlockReduction.cpp - Reduce with all threads of a block, then across blocks ===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns no more than which keys of a schedule the pass sets: team.
 //

@@ -1,4 +1,6 @@
 //===- WarpShuffleReduction.cpp - Let the last steps of a block's reduction run through warp
+// SPDX-License-Identifier: Apache-2.0
+//
 // shuffles ===//
 //
 // Owns no more than which keys of a schedule the pass sets: team.

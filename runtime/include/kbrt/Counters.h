@@ -1,4 +1,5 @@
 //===- Counters.h - what the CPU device counts ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The schema of count mode. All numbers are scaled to the whole grid from the
 // sampled blocks unless a comment says otherwise. Owns no counting.

@@ -1,4 +1,5 @@
 //===- Coverage.h - What of the source was executed -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns which source places of an image's main file its runs have executed, and how near they came
 // to others.

@@ -1,4 +1,5 @@
 //===- CpuRuntime.h - executing kernels of a CPU image ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The public face of libkbcpu: load an image, launch its kernels, and learn what
 // they did. Free of LLVM; used by kb-run and by the recording runtime.
@@ -92,7 +93,7 @@ const char *toString(FindingKind kind);
 enum class Severity : uint8_t { Error, Benign };
 const char *toString(Severity severity);
 
-/// Where in the source, and who.
+/// The place in the source, and the thread.
 struct AccessPlace {
   uint32_t site = 0;
   std::string access; ///< "load", "store", "atomic"

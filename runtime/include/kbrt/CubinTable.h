@@ -1,4 +1,5 @@
 //===- CubinTable.h - what a cubin says of itself ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the reading of machine code's own tables: kernels with their parameters
 // and resources, and variables. Needs neither a driver nor a toolkit.

@@ -1,4 +1,5 @@
 //===- CudaDevice.h - the GPU that plans run on ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The public face of runtime/cuda's device: what may keep a GPU from being
 // used, and what is known of it. Needs no header of CUDA and no driver to link.

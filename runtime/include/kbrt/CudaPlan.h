@@ -1,4 +1,5 @@
 //===- CudaPlan.h - plans on a GPU: run, timed, profiled ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The public face of runtime/cuda's work: load an image, execute a plan once
 // with every check, measure two images against each other, read counters. Needs
@@ -59,9 +60,9 @@ struct RunFinding {
   bool before = false; ///< the guard zone before the buffer: `offset` counts back from its start
 };
 
-/// Where the bytes of reads go that nobody has yet; the others are told by their digests.
+/// Where the bytes of reads go that are not known yet; the others are told by their digests.
 struct ReadContents {
-  /// Start of the digests: nobody who could shape the bytes may know it.
+  /// Start of the digests: code that shapes the bytes must not know it.
   uint64_t salts[2] = {0, 0};
   std::set<std::string> known; ///< digests
   std::string folder; ///< gets a file for each digest that is not known, named by it; empty: none
@@ -170,7 +171,7 @@ struct TimingOptions {
   uint64_t seed = 1; ///< order of A and B
   uint8_t poison = 0xCB;
   double wallSeconds = 60; ///< for one iteration
-  /// Called when memory and inputs are in place and nobody else may use the device, after each
+  /// Called when memory and inputs are in place and no other process may use the device, after each
   /// block of cold samples, where others may have it in between, and when all are taken.
   std::function<void()> begins = [] {}, between = [] {}, ends = [] {};
   /// RunResult::readHash of the candidate when it was verified; every iteration's is compared with
@@ -245,7 +246,7 @@ struct ProfileOptions {
   /// The first launches of the plan that are profiled.
   unsigned launches = 32;
   bool pcSampling = false; ///< the caller calls sampleLines
-  /// Called around each launch, which nobody may disturb.
+  /// Called around each launch, which must not be disturbed.
   std::function<void()> begins = [] {}, ends = [] {};
   RunOptions run;
 };

@@ -1,8 +1,9 @@
 //===- CudaScreen.h - plans beside each other, in lent memory ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The public face of what screening asks of a GPU: device memory that one process
 // owns and another one uses, results compared where they lie, and two images timed
-// in short turns. Needs no header of CUDA. Who owns what, and which process runs
+// in short turns. Needs no header of CUDA. Ownership, and which process runs
 // whose code, is the business of tools/kb-run (Vault.h, Screen.h).
 //
 //===----------------------------------------------------------------------===//
@@ -23,7 +24,7 @@ struct PlanPlaces {
   static PlanPlaces of(const Plan &plan);
 };
 
-/// Bytes of the device's memory that nobody has now; DeviceFacts::freeBytes is of its opening.
+/// Bytes of the device's memory that is free now; DeviceFacts::freeBytes is of its opening.
 uint64_t freeMemory(Device &device);
 
 /// Device memory that this process owns, mapped for itself. The driver's virtual memory management
@@ -126,7 +127,7 @@ struct TurnsOptions {
   double apartRatio = 1.25;
   uint8_t poison = 0xCB;
   double wallSeconds = 60; ///< for one execution
-  /// Called when nobody else may use the device any more, after each sample, and at the end.
+  /// Called when no other process may use the device any more, after each sample, and at the end.
   std::function<void()> begins = [] {}, between = [] {}, ends = [] {};
 };
 

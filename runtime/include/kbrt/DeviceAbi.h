@@ -1,4 +1,5 @@
 //===- DeviceAbi.h - What a CPU image calls ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the contract between device code compiled for the host and the runtime
 // that executes it: the state of a block and of a thread, and the kbrt_*

@@ -1,4 +1,5 @@
 //===- Dim3.h - grid and block extents --------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the three-component extent that plans and launches share.
 //

@@ -1,4 +1,5 @@
 //===- ImageInfo.h - The tables of a CPU image ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the layout of what a CPU image (a shared object with device code for
 // the host) tells about itself. The image's compiler writes these tables, the

@@ -1,4 +1,5 @@
 //===- LaunchStatus.h - how a launch or a plan ended ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the words in which every device says how a launch ended, as they stand
 // in results (docs/JobFormat.md).

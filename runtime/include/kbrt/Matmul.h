@@ -1,6 +1,7 @@
 //===- Matmul.h - Matrix products of libraries -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
-// Owns the execution of `MatmulStep` on the CPU device. Who calls it has checked
+// Owns the execution of `MatmulStep` on the CPU device. The caller has checked
 // that the operands lie inside their buffers.
 //
 //===----------------------------------------------------------------------===//

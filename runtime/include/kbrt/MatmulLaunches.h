@@ -1,7 +1,8 @@
 //===- MatmulLaunches.h - how a GPU launches matrix products -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the shape of the launches that a `MatmulStep` becomes on a CUDA device, for
-// who launches them and for who compares a trace with the plan.
+// code that launches them and code that compares a trace with the plan.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBRT_MATMULLAUNCHES_H

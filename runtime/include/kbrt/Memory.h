@@ -1,4 +1,5 @@
 //===- Memory.h - the device memory of the CPU device -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the arena at a fixed address from which all device memory of a process
 // comes, and the registry of what lies where. Owns no shadow state and no

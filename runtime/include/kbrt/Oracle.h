@@ -1,4 +1,5 @@
 //===- Oracle.h - A float64 reference and its forward error bound -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the shadow that device code carries beside each floating-point number in mode
 // Oracle: what the number would be in float64, and how far any order of its sums may be

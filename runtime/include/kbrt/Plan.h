@@ -1,4 +1,5 @@
 //===- Plan.h - What one run of a program asks of a device -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the plan: the recorded sequence of allocations, copies, launches and
 // reads of one run, as plain data, and its file format (docs/PlanFormat.md).
@@ -267,7 +268,7 @@ struct Outcome {
   /// What happened, naming the call or kernel; empty after Exit.
   std::string message;
   /// The process's exit status and BLAKE3 of what it printed; filled in by
-  /// whoever ran it, -1 and empty before that.
+  /// the process that ran it, -1 and empty before that.
   int exitStatus = -1;
   std::string stdoutDigest;
   std::vector<HeldObjects> held = {};

@@ -1,4 +1,5 @@
 //===- PlanExecutor.h - run a plan on the CPU device ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the execution of a recorded plan with an image: buffers at their recorded
 // addresses, uploads, launches, reads. Owns neither the plan's format (Plan.h)

@@ -1,4 +1,5 @@
 //===- PlanWalk.h - executing a plan, whatever the device --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the walk over a plan's steps: payloads, pointers put where the device's
 // memory lies, the observables. What memory and a launch are is the device's:
@@ -15,7 +16,7 @@
 
 namespace kbrt {
 
-/// The bytes that a plan's uploads need, and who watches. Nothing is owned.
+/// The bytes that a plan's uploads need, and what watches. Nothing is owned.
 struct PlanInputs {
   /// data.bin, as read or mapped; empty is allowed if the plan uploads nothing.
   std::string_view data;

@@ -1,4 +1,5 @@
 //===- PointeeTypes.h - What the arguments of kernels lead to ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns how the types behind kernel parameters are told to a recorder, which sees mangled names and
 // no source.

@@ -1,4 +1,5 @@
 //===- QuietEnding.h - a program that was ended early -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the word by which a recording says that the program was ended after its
 // last read.

@@ -1,4 +1,5 @@
 //===- RecordChannel.h - From the recorded program to kb-opt -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the messages of a recorded program to the process that keeps its
 // recording: a header, then bytes; some are answered.

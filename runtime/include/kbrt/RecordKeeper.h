@@ -1,4 +1,5 @@
-//===- RecordKeeper.h - Who keeps what is recorded ---------------*- C++ -*-===//
+//===- RecordKeeper.h - Keeps what is recorded -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the way of a recording out of the program: what is appended there can
 // not be changed by the program any more, and of an oracle's results it gives

@@ -1,4 +1,5 @@
 //===- RepeatedLaunches.h - Launches that change nothing --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the proof that a launch may be left out: programs that time themselves
 // launch the same kernel hundreds of times, and from the second time on most

@@ -1,4 +1,5 @@
 //===- Repetition.h - Steps that a plan does again and again -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns where a plan repeats itself: programs that time themselves launch the same
 // kernels on the same memory hundreds of times. Whether the later times change

@@ -1,4 +1,5 @@
 //===- SanitizerLog.h - what compute-sanitizer prints ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the reading of compute-sanitizer's log, of the versions since CUDA 11.6.
 // Pure: runs nothing.

@@ -1,4 +1,5 @@
 //===- Sha256.h - names for content ------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns SHA-256 (FIPS 180-4), by which inputs are named that travel beside jobs.
 //

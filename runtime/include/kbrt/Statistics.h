@@ -1,4 +1,5 @@
 //===- Statistics.h - what samples of times say ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the arithmetic of measuring, without a device: summaries, when to stop,
 // which samples to leave out, and the rule by which a candidate counts as

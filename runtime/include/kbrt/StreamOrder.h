@@ -1,4 +1,5 @@
 //===- StreamOrder.h - What waits for what -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the order that streams, events and the host's waits give to operations: vector clocks,
 // one component a stream (Lamport, CACM 1978; Mattern, 1988). The default stream and those that

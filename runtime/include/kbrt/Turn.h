@@ -1,4 +1,5 @@
-//===- Turn.h - who has the device ------------------------------*- C++ -*-===//
+//===- Turn.h - turns on the device -----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the agreement between kb-runs and recorded programs on one machine: figures are taken alone,
 // what else computes on the device shares it, and everything before and behind that (contexts,
@@ -17,10 +18,10 @@ namespace kbrt::cuda {
 /// lie in the folder kb-run-turns of $XDG_RUNTIME_DIR, else of /tmp (kb-opt's turnsFolder). Where
 /// none can be had (a read-only folder), there is no turn to wait for.
 ///
-/// The lock of a file is not fair: whoever shares it lets others share it too, and one that wants
-/// it alone would wait as long as any of them come. So all wait in a queue, which is a second lock:
-/// its first holds it until the device is free for it. So a turn is one launch or one block of
-/// measurements, no longer.
+/// The lock of a file is not fair: a process that shares it lets others share it too, and one that
+/// wants it alone would wait as long as any of them come. So all wait in a queue, which is a second
+/// lock: its first holds it until the device is free for it. So a turn is one launch or one block
+/// of measurements, no longer.
 class Turn {
 public:
   /// Others wait no longer than this for one that computes or measures.
@@ -33,7 +34,7 @@ public:
   Turn &operator=(const Turn &) = delete;
   /// Waits until no other kb-run uses the device, and keeps them away.
   void alone();
-  /// Waits until nobody has the device alone, and uses it beside others.
+  /// Waits until no process has the device alone, and uses it beside others.
   void shared();
   /// `shared` for launches that follow each other: goes on with the share that it has, and lines up
   /// again once that is `longest` old.
@@ -42,7 +43,7 @@ public:
   void aloneOn();
   /// `leave`, unless the turn is younger than `longest`: others wait that long at most.
   void rest();
-  /// Lets everybody in.
+  /// Lets all processes in.
   void leave();
 
 private:

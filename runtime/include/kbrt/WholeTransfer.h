@@ -1,4 +1,5 @@
 //===- WholeTransfer.h - All bytes or none -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the loops that move a whole message through a socket or a pipe.
 //

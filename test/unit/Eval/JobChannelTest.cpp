@@ -276,7 +276,7 @@ TEST_F(SpoolChannelTest, FilesTravelByDigestAndResultsAreTakenAway) {
 
 TEST_F(SpoolChannelTest, NobodyAnswers) {
   std::string text = errorOf(channel->run(request).takeError());
-  EXPECT_NE(text.find("nobody answers"), std::string::npos) << text;
+  EXPECT_NE(text.find("no kb-run has answered"), std::string::npos) << text;
   EXPECT_NE(text.find("kb-run serve"), std::string::npos) << text;
   ASSERT_EQ(notices.size(), 1u) << "told once";
   EXPECT_EQ(names("jobs").size(), 1u) << "the job stays";

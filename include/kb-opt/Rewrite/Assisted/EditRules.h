@@ -1,4 +1,5 @@
 //===- EditRules.h - What a reply may change --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the structural checks of a reply (Refusal.h has their table): first on its
 // texts, before anything is compiled, then on the program that they make,

@@ -1,4 +1,5 @@
 //===- FileRules.h - Rules on a file that no pass made ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what a whole file, judged against an original, may not bring along: ways to know which
 // compiler reads it, when, where and on what it runs, and ways around the recorder. Files have no

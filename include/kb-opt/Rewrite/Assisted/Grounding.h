@@ -1,4 +1,5 @@
 //===- Grounding.h - The places that a model may fill -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns grounded instruction (STARK, section 4.3): from a kernel and the lines that
 // a planner picked to anchors, from anchors to the text with markers, and from the

@@ -1,4 +1,5 @@
 //===- Batch.h - A loop of launches that becomes one ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the rewrite of a host loop whose launches do not depend on each other: the kernel that
 // computes all of them, and the launch with the loop as the fallback.

@@ -1,4 +1,5 @@
 //===- Dispatch.h - A scheduled kernel beside the original ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the edits that put a generated kernel into a program: its text after the
 // original's, and at each launch a choice between the two.

@@ -1,4 +1,5 @@
 //===- Fusion.h - Launches that become one ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the edits that put one kernel in place of several launches that follow each other.
 //

@@ -1,4 +1,5 @@
 //===- LaunchPass.h - Passes that change launches ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns what passes have in common whose sites are launches, and whose rewrite is tried to know
 // whether it applies.

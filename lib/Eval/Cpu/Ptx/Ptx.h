@@ -1,4 +1,5 @@
 //===- Ptx.h - Inline PTX as data -------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the parsed form of an inline assembly text: straight-line PTX with
 // register declarations and predicates. PtxTranslator.h gives it meaning.

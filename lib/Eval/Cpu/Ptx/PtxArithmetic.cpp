@@ -1,4 +1,5 @@
 //===- PtxArithmetic.cpp - Floating-point and integer arithmetic ----------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "../Intrinsics.h"
 #include "PtxTranslator.h"
 #include "llvm/ADT/StringSwitch.h"

@@ -1,4 +1,5 @@
 //===- PtxLanes.cpp - vadd4, vset2 and their kind -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the video instructions on two halves or four bytes of a word, into which
 // clang's headers turn __vadd4() and the like.

@@ -1,4 +1,5 @@
 //===- PtxMemory.cpp - ld, st, atom, red, cp.async ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "../Steps.h"
 #include "PtxTranslator.h"
 #include "llvm/ADT/StringSwitch.h"

@@ -1,4 +1,5 @@
 //===- PtxMove.cpp - mov, cvt, cvta, selp, setp ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "PtxTranslator.h"
 #include "llvm/ADT/StringSwitch.h"
 

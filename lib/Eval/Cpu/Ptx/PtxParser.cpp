@@ -1,4 +1,5 @@
 //===- PtxParser.cpp - Text of inline PTX to data -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Ptx.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"

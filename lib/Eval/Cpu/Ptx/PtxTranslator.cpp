@@ -1,4 +1,5 @@
 //===- PtxTranslator.cpp - Registers, operands, predicates ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "PtxTranslator.h"
 #include "../Steps.h"
 #include "llvm/ADT/StringSwitch.h"

@@ -1,4 +1,5 @@
 //===- PtxTranslator.h - Inline PTX to IR -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the translation of one parsed asm call: registers, operands, types and
 // predicates. The families of instructions are in the .cpp files beside it.

@@ -1,4 +1,5 @@
 //===- PtxWarp.cpp - Barriers, warp operations, matrices ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "../Matrix.h"
 #include "PtxTranslator.h"
 
