@@ -1,4 +1,5 @@
 //===- Attainable.cpp - What no rewrite of a program goes below -----------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "SearchReport.h"
 #include "kb-opt/Plan/RecordedPlan.h"
 

@@ -1,4 +1,5 @@
 //===- AttemptText.cpp ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "AttemptText.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -1,4 +1,5 @@
 //===- AttemptText.h - Attempts in words ------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns how one attempt of a search, and what was refused in all of it, is said to people.
 //

@@ -4,6 +4,7 @@
 #include "JudgeRewrite.h"
 #include "LockEntries.h"
 #include "kb-opt/Assisted/ReplyStore.h"
+#include "kb-opt/Eval/CostModel.h"
 #include "llvm/Support/Path.h"
 
 using namespace kbopt;
@@ -24,11 +25,34 @@ static llvm::Error keepReplies(Context &context, llvm::ArrayRef<Step> steps, llv
   return llvm::Error::success();
 }
 
-/// What was measured of the same code stays: a judge without a GPU knows no times.
+/// The modelled microseconds of \p program; nothing where its launches are not counted.
+static llvm::Expected<double> modelledUs(Session &session, const ProgramArtefacts &program) {
+  auto run = session.judge->count(program, countOptions(session.chip));
+  if (!run)
+    return run.takeError();
+  if (run->status != RunStatus::Ok)
+    return 0;
+  auto code = session.judge->code(program);
+  if (!code)
+    return code.takeError();
+  auto plan = modelPlan(*run, *code, session.chip);
+  if (!plan)
+    return plan.takeError();
+  return plan->us;
+}
+
+static void addModelledTime(LockEntry &entry, double originalUs, double rewrittenUs) {
+  entry.time.source = "modelled";
+  entry.time.originalUs = originalUs;
+  entry.time.rewrittenUs = rewrittenUs;
+  entry.time.ratio = originalUs / rewrittenUs;
+}
+
+/// What was measured of the same code stays where this time nothing was.
 static void takeTimes(const LockFile &lock, LockEntry &entry) {
   for (const LockEntry &old : lock.entries)
     if (old.file == entry.file && old.pipeline == entry.pipeline && old.code == entry.code &&
-        entry.time.source.empty()) {
+        entry.time.source != "measured" && old.time.source == "measured") {
       entry.time = old.time;
       entry.evidence = old.evidence;
     }
@@ -68,8 +92,15 @@ llvm::Expected<ExitStatus> kbopt::lockReplayed(Context &context, const PipelineR
     return entry.takeError();
   if (llvm::Error error = addProof(*entry, session, verdict->gates, artefacts))
     return std::move(error);
-  if (verdict->timing && verdict->timing->status == RunStatus::Ok)
+  if (verdict->timing && verdict->timing->status == RunStatus::Ok) {
     addTime(*entry, *verdict->timing);
+  } else {
+    auto before = modelledUs(session, session.original), after = modelledUs(session, artefacts);
+    if (!before || !after)
+      return llvm::joinErrors(before.takeError(), after.takeError());
+    if (*before > 0 && *after > 0)
+      addModelledTime(*entry, *before, *after);
+  }
   if (llvm::Error error = keep(context, result.applied, *entry))
     return std::move(error);
   return ExitStatus::Success;
@@ -93,10 +124,7 @@ llvm::Error kbopt::lockWinner(Session &session, ProgramEnvironment &environment,
     return artefacts.takeError();
   if (llvm::Error error = addProof(*entry, session, environment.gates(result.best), *artefacts))
     return error;
-  entry->time.source = "modelled";
-  entry->time.originalUs = result.original.timeUs;
-  entry->time.rewrittenUs = result.bestUs;
-  entry->time.ratio = result.bestUs > 0 ? result.original.timeUs / result.bestUs : 0;
+  addModelledTime(*entry, result.original.timeUs, result.bestUs);
   if (std::optional<TimingReport> timing = environment.timing(result.best))
     addTime(*entry, *timing);
   if (!result.evidence.empty())

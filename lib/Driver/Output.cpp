@@ -1,6 +1,8 @@
 //===- Output.cpp - Where results go --------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
+#include "LockEntries.h"
 #include "Modes.h"
+#include "kb-opt/Knowledge/KnowledgeBase.h"
 #include "kb-opt/Report/Diff.h"
 #include "kb-opt/Report/RemarkYaml.h"
 #include "llvm/Support/FileSystem.h"
@@ -8,9 +10,9 @@
 #include <set>
 
 using namespace kbopt;
+namespace fs = llvm::sys::fs;
 
 static llvm::Error checkOutput(const std::string &file) {
-  namespace fs = llvm::sys::fs;
   auto refuse = [&](llvm::StringRef reason, llvm::StringRef note) {
     return llvm::make_error<StoreError>(("cannot write '" + file + "': " + reason).str(),
                                         note.str());
@@ -34,26 +36,45 @@ static llvm::Error checkOutput(const std::string &file) {
   return llvm::Error::success();
 }
 
+/// Fails if what a search teaches could not be kept: its folder is made where there is none.
+static llvm::Error checkKnowledge(const Options &options) {
+  llvm::SmallString<128> folder(options.knowledgeDirectory.empty() ? userKnowledgeDirectory()
+                                                                   : options.knowledgeDirectory);
+  if (std::error_code code = fs::make_absolute(folder))
+    return llvm::errorCodeToError(code);
+  llvm::StringRef there = folder;
+  while (!fs::exists(there) && !there.empty())
+    there = llvm::sys::path::parent_path(there);
+  std::error_code code = fs::access(there, fs::AccessMode::Write);
+  if (!fs::is_directory(there))
+    code = std::make_error_code(std::errc::not_a_directory);
+  if (code)
+    return llvm::make_error<StoreError>("cannot write to the knowledge folder '" +
+                                            folder.str().str() + "': " + code.message(),
+                                        "name another one with --knowledge");
+  return llvm::Error::success();
+}
+
 static std::string backupOf(const Context &context) { return context.command.file + ".orig"; }
 
 static bool isSameFile(llvm::StringRef a, llvm::StringRef b) {
-  return a == b || llvm::sys::fs::equivalent(a, b);
+  return a == b || fs::equivalent(a, b);
 }
 
 llvm::Error kbopt::checkOutputs(const Context &context) {
   const Options &options = context.options;
   // A job is a folder, which may be there.
-  if (options.backup && llvm::sys::fs::exists(backupOf(context)))
+  if (options.backup && fs::exists(backupOf(context)))
     return llvm::make_error<StoreError>("'" + backupOf(context) + "' is there already",
                                         "move it away, or drop --backup");
   const bool isFile = options.output != "-" && options.emit != Emit::Job;
   for (const std::string &file :
        {isFile ? options.output : std::string(), options.fix ? context.command.file : std::string(),
-        options.remarksFile, options.reportFile})
+        options.remarksFile, options.reportFile, options.lock ? lockPath(context) : std::string()})
     if (!file.empty())
       if (llvm::Error error = checkOutput(file))
         return error;
-  return llvm::Error::success();
+  return options.isAuto() ? checkKnowledge(options) : llvm::Error::success();
 }
 
 llvm::Error kbopt::checkFilesDiffer(const Options &options) {
@@ -68,7 +89,7 @@ llvm::Error kbopt::checkFilesDiffer(const Options &options) {
       {"--llm-record", options.llmRecord},
       {"--time-trace", options.timeTrace}};
   for (const auto &[option, file] : written) {
-    const bool isDevice = llvm::sys::fs::exists(file) && !llvm::sys::fs::is_regular_file(file);
+    const bool isDevice = fs::exists(file) && !fs::is_regular_file(file);
     if (file.empty() || file == "-" || isDevice)
       continue;
     auto same = llvm::find_if(
@@ -116,10 +137,10 @@ std::string kbopt::patchText(Context &context, llvm::StringRef text) {
   if (context.received)
     return unifiedDiff(context.text, text, context.command.shownFile);
   llvm::SmallString<128> file(context.command.file), folder;
-  llvm::sys::fs::make_absolute(file);
+  fs::make_absolute(file);
   llvm::sys::path::remove_dots(file, /*remove_dot_dot=*/true);
   llvm::StringRef name = file;
-  if (!llvm::sys::fs::current_path(folder) && name.consume_front(folder) && name.consume_front("/"))
+  if (!fs::current_path(folder) && name.consume_front(folder) && name.consume_front("/"))
     return unifiedDiff(context.text, text, name);
   if (text != context.text)
     context.progress.line(

@@ -1,4 +1,5 @@
 //===- SearchFailure.cpp - Why a search found nothing ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "SearchReport.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"

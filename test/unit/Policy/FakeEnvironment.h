@@ -45,6 +45,7 @@ struct FakePass {
   std::map<std::string, std::vector<FakeReply>> repairs = {};
   std::string kernel = "k";
   bool sketch = false;                         ///< its values are whole schedules
+  bool isNamed = false;                        ///< by findings
   std::map<std::string, double> modelled = {}; ///< time by value that the cost model tells
 
   const FakeReply *reply(llvm::StringRef digest) const {
@@ -118,6 +119,8 @@ public:
     return judgement;
   }
   bool measures() const override { return measured; }
+  double least = 0.005; ///< gain
+  double leastGain() const override { return least; }
 
   NodeId root() override { return put({}); }
 
@@ -130,6 +133,7 @@ public:
       Action action{pass.name, pass.kernel, 0, {}};
       action.assisted = !pass.replies.empty();
       action.sketch = action.composes = pass.sketch;
+      action.isNamed = pass.isNamed;
       if (!pass.values.empty())
         action.ranges.push_back({"n", pass.values, pass.defaultValue});
       result.push_back(std::move(action));
