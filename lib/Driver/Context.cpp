@@ -57,6 +57,7 @@ llvm::Error kbopt::openInput(Context &context) {
   query.file = context.options.input;
   query.flags = context.options.flags;
   query.databaseFolder = context.options.databaseFolder;
+  query.object = context.options.object;
   query.arch = context.options.arch;
   const bool isStdin = query.file == "-";
   if (isStdin)

@@ -18,6 +18,7 @@
 #include "kb-opt/Support/FileSystem.h"
 #include "kb-opt/Support/Progress.h"
 #include "kb-opt/Support/Timings.h"
+#include "llvm/Support/Chrono.h"
 
 namespace kbopt {
 
@@ -36,6 +37,7 @@ struct Context {
   TimedProcessRunner timedRunner{realProcessRunner(), timings};
   ProcessRunner &runner = timedRunner;
   Clock &clock = realClock();
+  const llvm::sys::TimePoint<> start = std::chrono::system_clock::now();
   ProgramParser parser;                     ///< keeps preambles between parses
   std::unique_ptr<CompileCache> compiles;   ///< made by `openInput`
   std::unique_ptr<CompileCache> recordings; ///< likewise

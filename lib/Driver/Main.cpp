@@ -92,6 +92,9 @@ static int runOne(Options options) {
     }
   if (!status)
     return report(status.takeError());
+  if (!context.options.depfile.empty())
+    if (llvm::Error error = writeDependencies(context))
+      return report(std::move(error));
   return static_cast<int>(*status);
 }
 

@@ -67,6 +67,8 @@ llvm::Error writeProgram(Context &context, llvm::StringRef text);
 /// Prints \p remarks; where many passes missed, the first miss of each pass and how many more there
 /// were.
 void showRemarks(Context &context, llvm::ArrayRef<Remark> remarks);
+/// Writes --depfile: what the result of this run depends on.
+llvm::Error writeDependencies(Context &context);
 /// Writes --remarks-file.
 llvm::Error writeRemarks(Context &context, llvm::ArrayRef<Remark> remarks);
 

@@ -294,6 +294,8 @@ static void checkSeveralInputs(Reader &reader, const Options &options) {
       {"--journal", !options.journalPath.empty()},
       {"--llm-record", !options.llmRecord.empty()},
       {"--time-trace", !options.timeTrace.empty()},
+      {"--depfile", !options.depfile.empty()},
+      {"--object", !options.object.empty()},
       {"--emit", options.emit != Emit::Diff && options.emit != Emit::Findings && !options.fix}};
   for (const auto &[option, isGiven] : ofOne)
     if (isGiven)
@@ -370,6 +372,7 @@ llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all, bo
   options.judge = arguments.getAllArgValues(OPT_judge);
   reader.text(OPT_reply, options.reply);
   reader.text(OPT_p, options.databaseFolder);
+  reader.text(OPT_object, options.object);
   reader.text(OPT_target, options.target);
   reader.text(OPT_entry, options.entry);
   reader.text(OPT_workload, options.workload);
@@ -384,6 +387,8 @@ llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all, bo
   reader.text(OPT_replies, options.repliesFolder);
   reader.text(OPT_journal, options.journalPath);
   reader.text(OPT_remarks, options.remarksFile);
+  reader.text(OPT_depfile, options.depfile);
+  options.warningsAsErrors = reader.flag(OPT_warnings_as_errors);
   reader.text(OPT_report, options.reportFile);
   if (reader.flag(OPT_report) && options.reportFile.empty())
     reader.fail("'--report=' names no file", "write --report=report.html");

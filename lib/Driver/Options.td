@@ -31,6 +31,7 @@ def list_passes : Flag_<"list-passes", "List the passes with their options">;
 def group_input : OptionGroup<"input">, HelpText<"HOW THE PROGRAM IS BUILT AND RUN">;
 let Group = group_input in {
 def p : JoinedOrSeparate<["-"], "p">, MetaVarName<"<dir>">, HelpText<"Folder with compile_commands.json (default: the nearest one)">;
+def object : Joined<["--", "-"], "object=">, MetaVarName<"<file>">;
 def target : Value<"target", "<program>", "Program of that build to run (default: the first that has the file)">;
 def arch : Value<"arch", "<sm_NN>", "GPU architecture (default: the flags', the device's, else sm_90)">;
 def workload : Value<"workload", "<file>", "How to exercise the program (default: kb-workload comment, or main)">;
@@ -77,6 +78,8 @@ def budget_calls : Value<"budget-calls", "<n>", "Ask the model at most n times">
 def group_report : OptionGroup<"report">, HelpText<"REPORTS AND DEBUGGING">;
 let Group = group_report in {
 def report : Value<"report", "<file.html>", "Write the search as one page (figures alone: <file.json>)">;
+def depfile : Joined<["--", "-"], "depfile=">, MetaVarName<"<file>">;
+def warnings_as_errors : Flag<["--", "-"], "warnings-as-errors">;
 def remarks : Value<"remarks-file", "<file>", "Write remarks as LLVM YAML">;
 def time_passes : Flag_<"time-passes", "Print where the time went, to stderr">;
 def time_trace : Value<"time-trace", "<file>", "Write what ran when, for Perfetto or chrome://tracing">;

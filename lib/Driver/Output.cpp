@@ -70,7 +70,8 @@ llvm::Error kbopt::checkOutputs(const Context &context) {
   const bool isFile = options.output != "-" && options.emit != Emit::Job;
   for (const std::string &file :
        {isFile ? options.output : std::string(), options.fix ? context.command.file : std::string(),
-        options.remarksFile, options.reportFile, options.lock ? lockPath(context) : std::string()})
+        options.remarksFile, options.reportFile, options.depfile,
+        options.lock ? lockPath(context) : std::string()})
     if (!file.empty())
       if (llvm::Error error = checkOutput(file))
         return error;
@@ -84,6 +85,7 @@ llvm::Error kbopt::checkFilesDiffer(const Options &options) {
   const std::pair<llvm::StringRef, std::string> written[] = {
       {"-o", options.output},
       {"--remarks-file", options.remarksFile},
+      {"--depfile", options.depfile},
       {"--report", options.reportFile},
       {"--journal", options.journalPath},
       {"--llm-record", options.llmRecord},

@@ -11,7 +11,7 @@ using namespace kbopt;
 
 llvm::StringRef kbopt::kbOptVersion() { return KBOPT_VERSION; }
 
-static Digest computeBuildDigest() {
+std::vector<std::string> kbopt::buildFiles() {
   static int anchor;
   std::vector<std::string> files = {llvm::sys::fs::getMainExecutable(nullptr, &anchor)};
   if (auto runner = findKbRun())
@@ -20,8 +20,12 @@ static Digest computeBuildDigest() {
     files.push_back(*library);
   else
     llvm::consumeError(library.takeError());
+  return files;
+}
+
+static Digest computeBuildDigest() {
   DigestBuilder builder;
-  for (const std::string &file : files) {
+  for (const std::string &file : buildFiles()) {
     auto bytes = realFileSystem().read(file);
     if (bytes)
       builder.add(*bytes);
