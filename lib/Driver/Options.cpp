@@ -300,7 +300,9 @@ static void checkSeveralInputs(Reader &reader, const Options &options) {
   for (const auto &[option, isGiven] : ofOne)
     if (isGiven)
       return reader.fail("'" + option + "' is for one program, and several are named",
-                         "run kb-opt once for each file");
+                         option == "--emit" ? "run-kb-opt -emit=sarif makes one document of the "
+                                              "files of a build; or run kb-opt once for each file"
+                                            : "run kb-opt once for each file");
 }
 
 /// `kb-opt verify OLD NEW…`: the first is the original, the others are judged.
