@@ -11,6 +11,10 @@ namespace kbopt {
 /// "0.1.0".
 llvm::StringRef kbOptVersion();
 
+/// What --version prints: also the commit, and the versions of LLVM and of the CUDA toolkit that is
+/// found here.
+std::string versionText();
+
 /// The files of this build that decide its answers: kb-opt, kb-run and the recording library.
 std::vector<std::string> buildFiles();
 
