@@ -55,7 +55,8 @@ def main():
     wheel.add(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: kb-opt\nVersion: {version}\n"
               "Summary: A compiler that makes CUDA kernels faster and keeps only what it has proven\n"
               "License: Apache-2.0\nRequires-Python: >=3.9\n".encode())
-    wheel.add(f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: make-wheel\nRoot-Is-Purelib: false\nTag: {TAG}\n".encode())
+    wheel.add(f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: make-wheel\nRoot-Is-Purelib: false\n"
+              f"Tag: {TAG}\n".encode())
     scripts = "".join(f"{name} = kb_opt:main\n" for name in COMMANDS)
     wheel.add(f"{info}/entry_points.txt", f"[console_scripts]\n{scripts}".encode())
     wheel.finish(info)

@@ -36,9 +36,6 @@ def fail(message, note):
     sys.exit(2)
 
 
-# --- The compile database ------------------------------------------------------------------------------------------
-
-
 def is_compiler(word):
     name = os.path.basename(word)
     return ("nvcc" in name or "clang" in name) and not word.startswith("-") and not name.endswith(EXTENSIONS)
@@ -126,9 +123,6 @@ def root_of(files):
     return folder
 
 
-# --- What is known from an earlier run -----------------------------------------------------------------------------
-
-
 @functools.lru_cache(maxsize=None)
 def digest_of(path):
     try:
@@ -178,9 +172,6 @@ class Results:
         with os.fdopen(handle, "w") as file:
             json.dump(result, file, indent=1)
         os.replace(temporary, self.path(command, options))
-
-
-# --- Running kb-opt ------------------------------------------------------------------------------------------------
 
 
 class Runner:
@@ -248,9 +239,6 @@ def run_all(commands, options, runner, results, arguments):
             print("run-kb-opt: stopped; the same command goes on", file=sys.stderr)
             sys.exit(130)
     return [found[index] for index in range(len(commands))]
-
-
-# --- What comes of it ----------------------------------------------------------------------------------------------
 
 
 def sentence_of(result):
@@ -322,8 +310,8 @@ def unique(items):
 
 def parse_arguments():
     parser = argparse.ArgumentParser(
-        prog="run-kb-opt", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
-        epilog="Exit status: 0 every file is done; 1 a file has an error, or findings with -warnings-as-errors;\n"
+        prog="run-kb-opt", description=__doc__, allow_abbrev=False,
+        epilog="Exit status: 0 every file is done; 1 a file has an error, or findings with -warnings-as-errors; "
                "2 the command line or the database makes no sense; 130 stopped by a signal.")
     parser.add_argument("-p", dest="build_path", help="folder with compile_commands.json (default: the nearest one)")
     parser.add_argument("-j", type=int, default=0, help="files at once (default: one per core, divided by four)")
@@ -339,11 +327,13 @@ def parse_arguments():
     parser.add_argument("-quiet", "--quiet", action="store_true", help="print the summary only")
     parser.add_argument("-extra-arg", "--extra-arg", action="append", default=[], help="one more option of kb-opt")
     parser.add_argument("-restart", "--restart", action="store_true", help="forget what an earlier run has done")
-    parser.add_argument("-kb-opt-binary", "--kb-opt-binary", metavar="PATH", help="kb-opt (default: beside this script)")
+    parser.add_argument("-kb-opt-binary", "--kb-opt-binary", metavar="PATH", help="kb-opt (default: beside this)")
     parser.add_argument("files", nargs="*", help="regular expressions; a file is taken that one of them finds")
     arguments = parser.parse_args()
     if arguments.emit and (arguments.lock or arguments.fix or arguments.export_fixes):
         fail("'-emit' prints findings and rewrites nothing", "drop '-lock', '-fix' and '-export-fixes'")
+    if not arguments.emit and (arguments.output or arguments.warnings_as_errors):
+        fail("'-o' and '-warnings-as-errors' are of findings", "name their form with -emit, or drop them")
     return arguments
 
 
