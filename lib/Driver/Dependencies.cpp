@@ -1,4 +1,5 @@
 //===- Dependencies.cpp - --depfile: what a result depends on -------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the list of what was read on the way to a result, for tools that keep results and must know
 // when to ask again. As JSON:

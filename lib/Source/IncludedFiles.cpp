@@ -1,4 +1,5 @@
 //===- IncludedFiles.cpp --------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Source/IncludedFiles.h"
 #include "CompatHeader.h"
 #include "Database.h"

@@ -1,4 +1,5 @@
 //===- Invocation.cpp -----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Invocation.h"
 #include "CompatHeader.h"
 #include "DiagnosticCollector.h"

@@ -1,4 +1,5 @@
 //===- Invocation.h - clang's frontend for a command ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the translation of a compile command into the invocation of clang's
 // frontend that parses it.

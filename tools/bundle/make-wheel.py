@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Packs an installed tree as a wheel: make-wheel.py TREE VERSION FOLDER (docs/Bundle.md).
 
 The package kb_opt holds the tree whole, and each of its commands starts a program of it.

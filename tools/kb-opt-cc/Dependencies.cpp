@@ -1,4 +1,5 @@
 //===- Dependencies.cpp ---------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "Dependencies.h"
 #include <algorithm>
 #include <climits>

@@ -1,4 +1,5 @@
 //===- Dependencies.h - When to compile again -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the list of dependencies that a build system reads, and telling a lock
 // that has another time from one that has another entry.

@@ -1,4 +1,5 @@
 //===- LockText.cpp -------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "LockText.h"
 #include "Command.h"
 #include <cstring>

@@ -1,4 +1,5 @@
 //===- LockText.h - What a lock says of a file ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns finding the lock of a source and the text of its entries. What an entry
 // means is kb-opt's business.

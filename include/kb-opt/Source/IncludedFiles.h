@@ -1,4 +1,5 @@
 //===- IncludedFiles.h - What a compiler reads ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns the list of files that a translation unit consists of, as `clang -M`
 // makes it.

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """kb-opt, a compiler that makes CUDA kernels faster. docs/Bundle.md tells what is in this package.
 
     os.environ["PYTORCH_NVCC"] = kb_opt.nvcc_launcher()   # before torch.utils.cpp_extension.load
