@@ -66,11 +66,11 @@ if glob.glob(os.path.join(os.path.dirname(config.llvm_tools_dir), "lib", "clang"
     config.available_features.add("sanitizers")
 if shutil.which("strace") and subprocess.run(["strace", "-qq", "-o", os.devnull, "true"], capture_output=True).returncode == 0:
     config.available_features.add("strace")
-archive = os.path.join(config.binary_dir, "kb-opt-bundle.tar.xz")
-if os.path.exists(archive) and os.path.getmtime(archive) >= os.path.getmtime(
-    os.path.join(config.binary_dir, "bin", "kb-opt")
-):
-    config.available_features.add("bundle")
+for feature, name in [("bundle", "kb-opt-bundle.tar.xz"), ("wheel", "kb_opt-*.whl"), ("deb", "kb-opt_*.deb")]:
+    for package in glob.glob(os.path.join(config.binary_dir, name)):
+        config.substitutions.append((f"%{feature}_file", package))
+        if os.path.getmtime(package) >= os.path.getmtime(os.path.join(config.binary_dir, "bin", "kb-opt")):
+            config.available_features.add(feature)
 if subprocess.run(["/usr/bin/python3", "-c", "import torch.utils.cpp_extension"], capture_output=True).returncode == 0:
     config.available_features.add("torch")
 if shutil.which("nvidia-smi"):

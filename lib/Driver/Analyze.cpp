@@ -72,5 +72,6 @@ llvm::Expected<ExitStatus> kbopt::runAnalyze(Context &context) {
   if (context.options.emit == Emit::Findings)
     if (llvm::Error error = sayWhatAutoWouldDo(context, **session))
       return std::move(error);
-  return ExitStatus::Success;
+  return context.options.warningsAsErrors && !findings.empty() ? ExitStatus::Diagnostics
+                                                               : ExitStatus::Success;
 }

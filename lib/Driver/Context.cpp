@@ -44,8 +44,25 @@ static std::unique_ptr<CompileCache> openCache(Context &context, std::string wha
   return std::make_unique<CompileCache>(std::move(options));
 }
 
+/// Whether the user's cache folder can be written. A run does without it, which is said.
+static bool findCache(Context &context) {
+  const std::string folder = userCacheDirectory();
+  std::error_code code = llvm::sys::fs::create_directories(folder);
+  if (!code)
+    code = llvm::sys::fs::access(folder, llvm::sys::fs::AccessMode::Write);
+  static bool isSaid = false; // of several files once
+  if (code && !std::exchange(isSaid, true))
+    context.err << "kb-opt: warning: cannot write to the cache folder '" << folder
+                << "': " << code.message()
+                << "; nothing is kept for later runs (XDG_CACHE_HOME names another folder)\n";
+  return !code;
+}
+
 llvm::Error kbopt::openInput(Context &context) {
-  const Options &options = context.options;
+  context.hasCache = findCache(context);
+  Options &options = context.options;
+  if (!context.hasCache)
+    options.compileCacheMiB = options.recordingCacheMiB = 0;
   context.compiles =
       openCache(context, "compiles", userCacheDirectory() + "/compiles", options.compileCacheMiB);
   context.recordings =
@@ -57,6 +74,7 @@ llvm::Error kbopt::openInput(Context &context) {
   query.file = context.options.input;
   query.flags = context.options.flags;
   query.databaseFolder = context.options.databaseFolder;
+  query.object = context.options.object;
   query.arch = context.options.arch;
   const bool isStdin = query.file == "-";
   if (isStdin)

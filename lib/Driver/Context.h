@@ -18,6 +18,7 @@
 #include "kb-opt/Support/FileSystem.h"
 #include "kb-opt/Support/Progress.h"
 #include "kb-opt/Support/Timings.h"
+#include "llvm/Support/Chrono.h"
 
 namespace kbopt {
 
@@ -36,7 +37,12 @@ struct Context {
   TimedProcessRunner timedRunner{realProcessRunner(), timings};
   ProcessRunner &runner = timedRunner;
   Clock &clock = realClock();
-  ProgramParser parser;                     ///< keeps preambles between parses
+  /// What is written later than this may be read before or after; times of files are those of the
+  /// kernel's last tick.
+  const llvm::sys::TimePoint<> start =
+      std::chrono::system_clock::now() - std::chrono::milliseconds(20);
+  bool hasCache = true; ///< the user's cache folder can be written; set by `openInput`
+  ProgramParser parser; ///< keeps preambles between parses
   std::unique_ptr<CompileCache> compiles;   ///< made by `openInput`
   std::unique_ptr<CompileCache> recordings; ///< likewise
   FileDigests digests;                      ///< of large files that several ask for

@@ -19,7 +19,7 @@ static llvm::Expected<ExitStatus> dispatch(Context &context) {
     return ExitStatus::Success;
   }
   if (options.version) {
-    context.out << "kb-opt " << kbOptVersion() << "\n";
+    context.out << "kb-opt " << versionText() << "\n";
     return ExitStatus::Success;
   }
   for (const std::string &folder : options.passFolders)
@@ -92,6 +92,9 @@ static int runOne(Options options) {
     }
   if (!status)
     return report(status.takeError());
+  if (!context.options.depfile.empty())
+    if (llvm::Error error = writeDependencies(context))
+      return report(std::move(error));
   return static_cast<int>(*status);
 }
 
@@ -122,8 +125,9 @@ int kbopt::runVerifyCommand(llvm::ArrayRef<const char *> arguments) {
 }
 
 int kbopt::runKbOpt(int argc, char **argv) {
+  const bool isDetached = ignoresHangup(); // LLVM's handlers, which come next, would hide it
   CrashReport report(argc, argv);
-  installInterruptHandler();
+  installInterruptHandler(isDetached);
   if (argc > 1)
     if (const Subcommand *verb = findSubcommand(argv[1]))
       return verb->run(llvm::ArrayRef<const char *>(argv, argc).drop_front(2));

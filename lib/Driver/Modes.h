@@ -62,11 +62,13 @@ llvm::Error checkOutputs(const Context &context);
 std::string patchText(Context &context, llvm::StringRef text);
 /// Writes \p bytes to -o, or to stdout.
 llvm::Error writeResult(Context &context, llvm::StringRef bytes);
-/// Writes \p text as --emit, -o and --fix ask.
-llvm::Error writeProgram(Context &context, llvm::StringRef text);
+/// Writes \p rewritten as --emit, -o and --fix ask, with the line ends of the input.
+llvm::Error writeProgram(Context &context, llvm::StringRef rewritten);
 /// Prints \p remarks; where many passes missed, the first miss of each pass and how many more there
 /// were.
 void showRemarks(Context &context, llvm::ArrayRef<Remark> remarks);
+/// Writes --depfile: what the result of this run depends on.
+llvm::Error writeDependencies(Context &context);
 /// Writes --remarks-file.
 llvm::Error writeRemarks(Context &context, llvm::ArrayRef<Remark> remarks);
 

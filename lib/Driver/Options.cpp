@@ -294,11 +294,15 @@ static void checkSeveralInputs(Reader &reader, const Options &options) {
       {"--journal", !options.journalPath.empty()},
       {"--llm-record", !options.llmRecord.empty()},
       {"--time-trace", !options.timeTrace.empty()},
+      {"--depfile", !options.depfile.empty()},
+      {"--object", !options.object.empty()},
       {"--emit", options.emit != Emit::Diff && options.emit != Emit::Findings && !options.fix}};
   for (const auto &[option, isGiven] : ofOne)
     if (isGiven)
       return reader.fail("'" + option + "' is for one program, and several are named",
-                         "run kb-opt once for each file");
+                         option == "--emit" ? "run-kb-opt -emit=sarif makes one document of the "
+                                              "files of a build; or run kb-opt once for each file"
+                                            : "run kb-opt once for each file");
 }
 
 /// `kb-opt verify OLD NEW…`: the first is the original, the others are judged.
@@ -370,6 +374,7 @@ llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all, bo
   options.judge = arguments.getAllArgValues(OPT_judge);
   reader.text(OPT_reply, options.reply);
   reader.text(OPT_p, options.databaseFolder);
+  reader.text(OPT_object, options.object);
   reader.text(OPT_target, options.target);
   reader.text(OPT_entry, options.entry);
   reader.text(OPT_workload, options.workload);
@@ -384,6 +389,8 @@ llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all, bo
   reader.text(OPT_replies, options.repliesFolder);
   reader.text(OPT_journal, options.journalPath);
   reader.text(OPT_remarks, options.remarksFile);
+  reader.text(OPT_depfile, options.depfile);
+  options.warningsAsErrors = reader.flag(OPT_warnings_as_errors);
   reader.text(OPT_report, options.reportFile);
   if (reader.flag(OPT_report) && options.reportFile.empty())
     reader.fail("'--report=' names no file", "write --report=report.html");

@@ -10,6 +10,7 @@ class Value<string name, string metavar, string help>
 def group_what : OptionGroup<"what">, HelpText<"WHAT TO DO">;
 let Group = group_what in {
 def passes : Value<"passes", "<pipeline>", "Run this pipeline, or 'auto' to search for one">;
+def : Separate<["--", "-"], "passes">, Alias<passes>;
 def emit : Value<"emit", "<kind>", "diff (default without -o), source, kb-ir, kb-nest, plan, job, workload, profile, profile-json, anchors, findings, findings-yaml, findings-json, sarif">;
 def o : JoinedOrSeparate<["-"], "o">, MetaVarName<"<file>">, HelpText<"Write the rewritten program (or what --emit says) there">;
 def profile : Flag_<"profile", "Print where the program's time goes: --emit=profile">, Alias<emit>, AliasArgs<["profile"]>;
@@ -31,6 +32,7 @@ def list_passes : Flag_<"list-passes", "List the passes with their options">;
 def group_input : OptionGroup<"input">, HelpText<"HOW THE PROGRAM IS BUILT AND RUN">;
 let Group = group_input in {
 def p : JoinedOrSeparate<["-"], "p">, MetaVarName<"<dir>">, HelpText<"Folder with compile_commands.json (default: the nearest one)">;
+def object : Joined<["--", "-"], "object=">, MetaVarName<"<file>">;
 def target : Value<"target", "<program>", "Program of that build to run (default: the first that has the file)">;
 def arch : Value<"arch", "<sm_NN>", "GPU architecture (default: the flags', the device's, else sm_90)">;
 def workload : Value<"workload", "<file>", "How to exercise the program (default: kb-workload comment, or main)">;
@@ -77,6 +79,8 @@ def budget_calls : Value<"budget-calls", "<n>", "Ask the model at most n times">
 def group_report : OptionGroup<"report">, HelpText<"REPORTS AND DEBUGGING">;
 let Group = group_report in {
 def report : Value<"report", "<file.html>", "Write the search as one page (figures alone: <file.json>)">;
+def depfile : Joined<["--", "-"], "depfile=">, MetaVarName<"<file>">;
+def warnings_as_errors : Flag<["--", "-"], "warnings-as-errors">;
 def remarks : Value<"remarks-file", "<file>", "Write remarks as LLVM YAML">;
 def time_passes : Flag_<"time-passes", "Print where the time went, to stderr">;
 def time_trace : Value<"time-trace", "<file>", "Write what ran when, for Perfetto or chrome://tracing">;

@@ -70,7 +70,8 @@ llvm::Error kbopt::checkOutputs(const Context &context) {
   const bool isFile = options.output != "-" && options.emit != Emit::Job;
   for (const std::string &file :
        {isFile ? options.output : std::string(), options.fix ? context.command.file : std::string(),
-        options.remarksFile, options.reportFile, options.lock ? lockPath(context) : std::string()})
+        options.remarksFile, options.reportFile, options.depfile,
+        options.lock ? lockPath(context) : std::string()})
     if (!file.empty())
       if (llvm::Error error = checkOutput(file))
         return error;
@@ -84,6 +85,7 @@ llvm::Error kbopt::checkFilesDiffer(const Options &options) {
   const std::pair<llvm::StringRef, std::string> written[] = {
       {"-o", options.output},
       {"--remarks-file", options.remarksFile},
+      {"--depfile", options.depfile},
       {"--report", options.reportFile},
       {"--journal", options.journalPath},
       {"--llm-record", options.llmRecord},
@@ -119,7 +121,21 @@ llvm::Error kbopt::writeResult(Context &context, llvm::StringRef bytes) {
   return llvm::Error::success();
 }
 
-llvm::Error kbopt::writeProgram(Context &context, llvm::StringRef text) {
+/// \p text with the line ends of \p original, where all of these are CR LF.
+static std::string withLineEndsOf(llvm::StringRef original, llvm::StringRef text) {
+  if (!original.contains('\n') || original.count('\n') != original.count("\r\n"))
+    return text.str();
+  std::string result;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\n' && (i == 0 || text[i - 1] != '\r'))
+      result += '\r';
+    result += text[i];
+  }
+  return result;
+}
+
+llvm::Error kbopt::writeProgram(Context &context, llvm::StringRef rewritten) {
+  const std::string text = withLineEndsOf(context.text, rewritten);
   if (context.options.fix) {
     if (text == context.text)
       return llvm::Error::success();

@@ -174,6 +174,14 @@ static llvm::Error openGpu(Session &session) {
   return llvm::Error::success();
 }
 
+static llvm::Expected<std::unique_ptr<Journal>> openJournal(const Context &context) {
+  if (!context.options.journalPath.empty())
+    return Journal::open(context.options.journalPath);
+  if (!context.hasCache)
+    return Journal::inMemory();
+  return Journal::open(userCacheDirectory() + "/journal.sqlite");
+}
+
 /// More of them would only wait for each other: a case has few runs that are not the GPU's.
 static unsigned judgeThreads() {
   constexpr unsigned most = 8;
@@ -205,10 +213,7 @@ llvm::Expected<std::unique_ptr<Session>> kbopt::openSession(Context &context) {
   session->chip = std::move(*chip);
   if (llvm::Error error = parseOriginal(*session))
     return std::move(error);
-  std::string path = context.options.journalPath;
-  if (path.empty())
-    path = userCacheDirectory() + "/journal.sqlite";
-  auto journal = Journal::open(path);
+  auto journal = openJournal(context);
   if (!journal)
     return journal.takeError();
   session->journal = std::move(*journal);

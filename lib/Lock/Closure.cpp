@@ -75,8 +75,7 @@ bool ClosureReader::isForeign(clang::SourceLocation place) const {
   if (!sources.isInSystemHeader(place))
     return false;
   llvm::StringRef file = sources.getFilename(place);
-  return file.empty() || file.starts_with(program.command().toolkit.root) ||
-         file.starts_with("/usr/") || file.contains("/lib/clang/");
+  return file.empty() || program.command().isForeignHeader(file);
 }
 
 void ClosureReader::need(const Decl *declaration) {

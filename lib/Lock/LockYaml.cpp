@@ -109,6 +109,11 @@ std::string LockFile::text() const {
       .str();
 }
 
+std::string kbopt::entryText(const LockEntry &entry) {
+  const std::string lock = LockFile{{entry}}.text();
+  return lock.substr(lock.find("  - file:"));
+}
+
 /// A text that nests deeper than any lock would make the reader run out of stack.
 static bool nestsTooDeeply(llvm::StringRef text) {
   unsigned brackets = 0;

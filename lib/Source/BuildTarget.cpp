@@ -80,7 +80,8 @@ std::vector<BuildTarget> Build::targets() {
       addObjects(input, objects);
     const bool hasMain = llvm::any_of(objects, [&](const std::string &object) {
       auto entry = entries.find(object);
-      return entry != entries.end() && entry->second.file == main.file;
+      return entry != entries.end() && entry->second.file == main.file &&
+             (main.object.empty() || object == main.object);
     });
     if (!hasMain)
       continue;

@@ -71,6 +71,11 @@ std::vector<const CompileCommand *> CompileCommand::deviceUnits() const {
   return all;
 }
 
+bool CompileCommand::isForeignHeader(StringRef path) const {
+  return path.starts_with(toolkit.root) || path.starts_with("/usr/") ||
+         path.contains("/lib/clang/");
+}
+
 Digest CompileCommand::digest() const {
   DigestBuilder builder;
   builder.add(file).add(directory).add(arch).add(toolkit.root).add(toolkit.version);
@@ -164,6 +169,11 @@ static llvm::Error takeFlags(const CommandQuery &query, CompileCommand &command)
     llvm::Expected<bool> taken = takeFromDatabase(json, command);
     if (!taken)
       return taken.takeError();
+    if (!*taken && !command.object.empty())
+      return llvm::make_error<UsageError>("no command of the compilation database of '" +
+                                              query.databaseFolder + "' makes '" + query.object +
+                                              "' of '" + query.file + "'",
+                                          "name an object as the commands do, or drop '--object'");
     if (!*taken)
       return llvm::make_error<UsageError>("'" + query.file +
                                               "' is not in the compilation database of '" +
@@ -186,6 +196,8 @@ llvm::Expected<CompileCommand> kbopt::findCompileCommand(const CommandQuery &que
     command.directory = current.str().str();
   }
   command.file = absolutePath(query.file, command.directory);
+  if (!query.object.empty())
+    command.object = absolutePath(query.object, command.directory);
   if (!fs::exists(command.file))
     return llvm::make_error<UsageError>(
         "no such file: '" + query.file + "'",

@@ -95,14 +95,14 @@ loadDatabase(StringRef json) {
   return std::unique_ptr<clang::tooling::CompilationDatabase>(std::move(database));
 }
 
-/// The object that \p entry makes, as it says or as its compiler is told; empty if neither does.
+/// The object that \p entry makes, as it says, as its compiler is told, or as compilers name it.
 static std::string objectOf(const clang::tooling::CompileCommand &entry) {
   if (!entry.Output.empty())
     return absolutePath(entry.Output, entry.Directory);
   for (size_t i = 0; i + 1 < entry.CommandLine.size(); ++i)
     if (entry.CommandLine[i] == "-o")
       return absolutePath(entry.CommandLine[i + 1], entry.Directory);
-  return "";
+  return absolutePath((path::stem(entry.Filename) + ".o").str(), entry.Directory);
 }
 
 static DatabaseEntry entryOf(const clang::tooling::CompileCommand &entry) {
@@ -141,10 +141,13 @@ llvm::Expected<bool> kbopt::takeFromDatabase(StringRef json, CompileCommand &com
     return database.takeError();
   std::vector<clang::tooling::CompileCommand> entries =
       (*database)->getCompileCommands(command.file);
-  if (entries.empty() || entries.front().CommandLine.empty())
+  auto chosen = llvm::find_if(entries, [&](const clang::tooling::CompileCommand &entry) {
+    return command.object.empty() || objectOf(entry) == command.object;
+  });
+  if (chosen == entries.end() || chosen->CommandLine.empty())
     return false;
   command.database = json.str();
-  if (llvm::Error error = takeEntry(entryOf(entries.front()), command))
+  if (llvm::Error error = takeEntry(entryOf(*chosen), command))
     return std::move(error);
   return true;
 }

@@ -27,7 +27,7 @@ llvm::Error translateFlags(llvm::ArrayRef<std::string> arguments, bool forClang,
 
 /// A translation unit of a compilation database.
 struct DatabaseEntry {
-  std::string file, directory, object; ///< absolute; no object where the entry names none
+  std::string file, directory, object; ///< absolute
   std::vector<std::string> commandLine;
   bool isCuda = false;
 };
@@ -35,7 +35,8 @@ struct DatabaseEntry {
 /// The entries of \p json, a compile_commands.json, in its order.
 llvm::Expected<std::vector<DatabaseEntry>> readDatabase(llvm::StringRef json);
 
-/// Takes over the entry for `command.file` from \p json; false if it has none.
+/// Takes over the entry for `command.file` from \p json, that which makes `command.object` where
+/// this is set; false if it has none.
 llvm::Expected<bool> takeFromDatabase(llvm::StringRef json, CompileCommand &command);
 
 /// Takes over how \p entry compiles its file.

@@ -4,10 +4,10 @@
 
 #include "CompatHeader.h"
 #include "DiagnosticCollector.h"
+#include "Invocation.h"
 #include "ParserPch.h"
 #include "kb-opt/Support/Error.h"
 #include "clang/Basic/TargetInfo.h"
-#include "clang/Driver/CreateInvocationFromArgs.h"
 #include "clang/Frontend/FrontendActions.h"
 #include "clang/Frontend/PrecompiledPreamble.h"
 #include "clang/Lex/Lexer.h"
@@ -151,47 +151,15 @@ ProgramParser::Stats ProgramParser::stats() const {
   return cache->stats;
 }
 
-static llvm::Error compileError(const CompileCommand &command,
-                                llvm::ArrayRef<SourceDiagnostic> diagnostics) {
-  std::string words = renderDiagnostics(diagnostics);
-  std::string note = adviceForClang(diagnostics);
-  if (note.empty() && command.original.empty())
-    note = "give the compiler's flags after --, or the folder of compile_commands.json with -p";
-  return llvm::make_error<UsageError>("'" + command.shownFile + "' does not compile\n" + words,
-                                      note, ExitStatus::Diagnostics);
-}
-
 static llvm::Expected<std::shared_ptr<const clang::CompilerInvocation>>
-askDriver(const CompileCommand &command) {
-  llvm::Expected<std::string> clang = findClang();
-  if (!clang)
-    return clang.takeError();
-  std::vector<std::string> arguments{*clang, "--driver-mode=g++", "-fsyntax-only"};
-  for (std::string &argument : compatArguments())
-    arguments.push_back(std::move(argument));
-  for (std::string &argument : command.deviceArguments())
-    arguments.push_back(std::move(argument));
-  arguments.push_back(command.file);
-  std::vector<const char *> pointers;
-  for (const std::string &argument : arguments)
-    pointers.push_back(argument.c_str());
-
-  DiagnosticCollector collector(command.file, command.shownFile);
-  clang::DiagnosticOptions diagnosticOptions;
-  clang::CreateInvocationOptions options;
-  options.VFS = filesWithCompatHeaders(command.directory);
-  options.Diags = clang::CompilerInstance::createDiagnostics(*options.VFS, diagnosticOptions,
-                                                             &collector, /*ShouldOwnClient=*/false);
-  std::unique_ptr<clang::CompilerInvocation> invocation =
-      clang::createInvocation(pointers, options);
-  if (!invocation || collector.hasErrors())
-    return compileError(command, collector.diagnostics());
-  invocation->getFrontendOpts().DisableFree = false;
-  invocation->getCodeGenOpts().DisableFree = false;
-  invocation->getPreprocessorOpts().WriteCommentListToPCH = false;
+deviceInvocation(const CompileCommand &command) {
+  auto invocation = askDriver(command, command.deviceArguments());
+  if (!invocation)
+    return invocation.takeError();
+  (*invocation)->getPreprocessorOpts().WriteCommentListToPCH = false;
   // Otherwise every parse instantiates again what the headers use.
-  invocation->getLangOpts().PCHInstantiateTemplates = true;
-  return std::shared_ptr<const clang::CompilerInvocation>(std::move(invocation));
+  (*invocation)->getLangOpts().PCHInstantiateTemplates = true;
+  return std::shared_ptr<const clang::CompilerInvocation>(std::move(*invocation));
 }
 
 /// Parent maps and matchers see \p declarations alone.
@@ -246,7 +214,7 @@ llvm::Expected<std::unique_ptr<ParsedProgram>> ProgramParser::parse(const Compil
     }
   }
   if (!base) {
-    auto asked = askDriver(command);
+    auto asked = deviceInvocation(command);
     if (!asked)
       return asked.takeError();
     base = *asked;

@@ -23,12 +23,20 @@ static void onSignal(int) {
 
 static void onAlarm(int) { _exit(130); }
 
-void kbopt::installInterruptHandler() {
+bool kbopt::ignoresHangup() {
+  struct sigaction action = {};
+  sigaction(SIGHUP, nullptr, &action);
+  return action.sa_handler == SIG_IGN;
+}
+
+void kbopt::installInterruptHandler(bool ignoresHangup) {
   struct sigaction action = {};
   action.sa_handler = onSignal;
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  action.sa_handler = ignoresHangup ? SIG_IGN : onSignal;
+  sigaction(SIGHUP, &action, nullptr);
   action.sa_handler = onAlarm;
   sigaction(SIGALRM, &action, nullptr);
 }

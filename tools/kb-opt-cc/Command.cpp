@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Command.h"
 #include <cctype>
+#include <climits>
 #include <cstdio>
+#include <cstdlib>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,6 +27,44 @@ string_view kboptcc::extensionOf(string_view path) {
   size_t dot = path.rfind('.'), slash = path.rfind('/');
   bool isOfFile = dot != string_view::npos && (slash == string_view::npos || dot > slash);
   return isOfFile ? path.substr(dot) : string_view();
+}
+
+bool kboptcc::isFile(const string &path) {
+  struct stat info;
+  return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+}
+
+string kboptcc::absolute(const string &path) {
+  if (!path.empty() && path[0] == '/')
+    return path;
+  char here[PATH_MAX];
+  return string(::getcwd(here, sizeof here) ? here : ".") + "/" + path;
+}
+
+string kboptcc::cleaned(const string &path) {
+  std::vector<string> parts;
+  for (size_t at = 0; at < path.size();) {
+    size_t end = path.find('/', at);
+    string part = path.substr(at, end == string::npos ? end : end - at);
+    at = end == string::npos ? path.size() : end + 1;
+    if (part == ".." && !parts.empty())
+      parts.pop_back();
+    else if (!part.empty() && part != "." && part != "..")
+      parts.push_back(part);
+  }
+  string result;
+  for (const string &part : parts)
+    result += "/" + part;
+  return result;
+}
+
+string kboptcc::environment(const char *name) {
+  const char *value = ::getenv(name);
+  return value ? value : "";
+}
+
+void kboptcc::warn(const string &text) {
+  fprintf(stderr, "kb-opt-cc: warning: %s\n", text.c_str());
 }
 
 bool kboptcc::readFile(const string &path, string &text) {

@@ -35,6 +35,17 @@ std::string folderOf(std::string_view path);
 std::string fileOf(std::string_view path);
 std::string_view extensionOf(std::string_view path);
 
+bool isFile(const std::string &path);
+/// \p path from the root on.
+std::string absolute(const std::string &path);
+/// \p path without "." and "..", which must not be followed through the file system: kb-opt takes
+/// them off in the text, too.
+std::string cleaned(const std::string &path);
+
+/// The value of a variable of the environment; empty where there is none.
+std::string environment(const char *name);
+void warn(const std::string &text);
+
 /// The whole file; false if it cannot be read.
 bool readFile(const std::string &path, std::string &text);
 /// Writes a file beside \p path and renames it.

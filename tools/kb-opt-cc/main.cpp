@@ -9,6 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Command.h"
+#include "Dependencies.h"
+#include "LockText.h"
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
@@ -29,52 +31,20 @@ enum class Stale { Warn, Error, Ignore };
 struct Settings {
   string lock; ///< empty: the nearest one above the source
   Stale stale = Stale::Warn;
+  /// Whether objects depend on the lock. Otherwise the build knows the entries of its sources by
+  /// itself, from files that --write-entries makes.
+  bool dependsOnLock = true;
+  bool writesEntries = false;
 };
 
-/// What became of one source.
-struct Replacement {
-  string original, rewritten, lock;
+/// A source that a lock is responsible for.
+struct LockedSource {
+  size_t index; ///< among the expanded words
+  string lock;
+  string entries; ///< what the lock says of it; empty: nothing
 };
 
 } // namespace
-
-static void warn(const string &text) { fprintf(stderr, "kb-opt-cc: warning: %s\n", text.c_str()); }
-
-static string environment(const char *name) {
-  const char *value = ::getenv(name);
-  return value ? value : "";
-}
-
-static bool isFile(const string &path) {
-  struct stat info;
-  return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
-}
-
-static string absolute(const string &path) {
-  if (!path.empty() && path[0] == '/')
-    return path;
-  char here[PATH_MAX];
-  return string(::getcwd(here, sizeof here) ? here : ".") + "/" + path;
-}
-
-/// \p path without "." and "..", which must not be followed through the file system: kb-opt takes
-/// them off in the text, too.
-static string cleaned(const string &path) {
-  std::vector<string> parts;
-  for (size_t at = 0; at < path.size();) {
-    size_t end = path.find('/', at);
-    string part = path.substr(at, end == string::npos ? end : end - at);
-    at = end == string::npos ? path.size() : end + 1;
-    if (part == ".." && !parts.empty())
-      parts.pop_back();
-    else if (!part.empty() && part != "." && part != "..")
-      parts.push_back(part);
-  }
-  string result;
-  for (const string &part : parts)
-    result += "/" + part;
-  return result;
-}
 
 [[noreturn]] static void become(const std::vector<string> &words) {
   std::vector<char *> arguments;
@@ -114,47 +84,6 @@ static int runAndWait(const std::vector<string> &words, string *out, int stream 
     if (errno != EINTR)
       return 127;
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-/// The nearest kbopt.lock above \p file; empty if there is none.
-static string lockAbove(const string &file) {
-  for (string folder = folderOf(file); !folder.empty();) {
-    string lock = (folder == "/" ? "" : folder) + "/kbopt.lock";
-    if (isFile(lock))
-      return lock;
-    if (folder == "/")
-      break;
-    folder = folderOf(folder);
-  }
-  return "";
-}
-
-/// \p file as the lock names it: relative to the lock's folder.
-static string nameInLock(const string &file, const string &lock) {
-  string folder = folderOf(lock) + "/";
-  size_t common = 0;
-  for (size_t i = 0; i < folder.size() && i < file.size() && folder[i] == file[i]; ++i)
-    if (folder[i] == '/')
-      common = i + 1;
-  string name;
-  for (size_t i = common; i < folder.size(); ++i)
-    if (folder[i] == '/')
-      name += "../";
-  return name + file.substr(common);
-}
-
-/// Whether \p text, a lock, may have an entry for \p name. The names of files stand on lines of
-/// their own.
-static bool mentions(const string &text, const string &name) {
-  for (size_t at = 0; (at = text.find("file:", at)) != string::npos; ++at) {
-    size_t begin = text.find_first_not_of(" '\"", at + 5);
-    if (begin != string::npos && text.compare(begin, name.size(), name) == 0) {
-      size_t end = begin + name.size();
-      if (end == text.size() || strchr("\r\n'\" ", text[end]))
-        return true;
-    }
-  }
-  return false;
 }
 
 /// kb-opt itself: what the environment names, beside this executable, or in PATH.
@@ -213,36 +142,6 @@ static string firstError(const string &messages) {
   return messages.substr(begin, messages.find('\n', at) - begin);
 }
 
-/// \p text as a makefile writes a file's name.
-static string escaped(string_view text) {
-  string result;
-  for (char c : text)
-    result += c == ' ' || c == '#' ? string("\\") + c : c == '$' ? string("$$") : string(1, c);
-  return result;
-}
-
-/// Puts originals in the place of what was compiled, and adds the locks.
-static void mendDependencies(const string &file, const std::vector<Replacement> &replaced,
-                             const std::vector<string> &locks) {
-  string text;
-  if (!readFile(file, text))
-    return;
-  for (const Replacement &each : replaced)
-    for (const string &name : {escaped(each.rewritten), each.rewritten})
-      for (size_t at = 0; (at = text.find(name, at)) != string::npos;
-           at += escaped(each.original).size())
-        text.replace(at, name.size(), escaped(each.original));
-  size_t colon = text.find(": ");
-  if (colon == string::npos)
-    return;
-  string added;
-  for (const string &lock : locks)
-    added += " " + escaped(lock) + " \\\n ";
-  text.insert(colon + 1, added);
-  if (!writeFile(file, text))
-    warn("cannot add the lock to '" + file + "'");
-}
-
 /// The command with the rewritten files in the place of the originals, and with the originals'
 /// folders where #include "…" begins to look.
 static std::vector<string> withReplacements(const Command &command,
@@ -289,6 +188,10 @@ static bool readSettings(std::vector<string> &words, Settings &settings) {
       settings.lock = words[own].substr(7);
     else if (words[own].starts_with("--stale="))
       stale = words[own].substr(8);
+    else if (words[own] == "--no-lock-dependency")
+      settings.dependsOnLock = false;
+    else if (words[own] == "--write-entries")
+      settings.writesEntries = true;
     else
       break;
   }
@@ -319,49 +222,81 @@ static string behind(const string &name) {
   return "";
 }
 
-static int run(std::vector<string> words) {
-  Settings settings;
-  if (!readSettings(words, settings)) {
-    fprintf(stderr, "kb-opt-cc: error: stale is handled as 'warn', 'error' or 'ignore'\n");
-    return 2;
-  }
-  if (words.empty()) {
-    fprintf(stderr,
-            "usage: kb-opt-cc [--lock=FILE] [--stale=warn|error|ignore] <compiler> <arguments>\n");
-    return 2;
-  }
-  const Command command = readCommand(words);
-  if (command.sources.empty() || command.isForDependencies || environment("KBOPT_DISABLE") == "1")
-    become(words);
-  std::vector<Replacement> replaced;
-  std::vector<string> locks;
-  for (size_t source : command.sources) {
-    const string &file = command.expanded[source];
+static std::vector<LockedSource> findLocks(const Command &command, const Settings &settings) {
+  std::vector<LockedSource> sources;
+  for (size_t index : command.sources) {
+    const string &file = command.expanded[index];
     const string path = cleaned(absolute(file));
-    string lock = settings.lock.empty() ? lockAbove(path) : cleaned(absolute(settings.lock)), text,
-           reason;
+    string lock = settings.lock.empty() ? lockAbove(path) : cleaned(absolute(settings.lock)), text;
     if (lock.empty())
       continue;
     if (!isFile(lock)) {
       warn("there is no lock file '" + lock + "'; '" + file + "' is compiled as it is");
       continue;
     }
-    if (locks.empty() || locks.back() != lock)
-      locks.push_back(lock);
-    if (!readFile(lock, text) || !mentions(text, nameInLock(path, lock)))
+    readFile(lock, text);
+    sources.push_back({index, lock, entriesOf(text, path, lock)});
+  }
+  return sources;
+}
+
+/// Where the rewritten source goes: a folder of its own, as includes of files that happen to lie
+/// beside the object must not find those.
+static string placeFor(const Command &command, const string &file) {
+  const bool isAlone = !command.output.empty() && command.sources.size() == 1;
+  const string folder = command.output.empty() ? "" : folderOf(command.output) + "/";
+  return (isAlone ? command.output : folder + fileOf(file)) + ".kbopt/" + fileOf(file);
+}
+
+/// Compiles with \p replaced in the place of the originals, or as it was asked where that fails;
+/// then \p replaced is empty.
+static int compile(const Command &command, std::vector<Replacement> &replaced) {
+  string messages;
+  if (!replaced.empty()) {
+    const int status = runAndWait(withReplacements(command, replaced), &messages, STDERR_FILENO);
+    // What an interrupted compiler says is of no interest; nor is what it says of a rewrite that
+    // does not compile.
+    if (status == 0 || status >= 128)
+      fputs(messages.c_str(), stderr);
+    if (status == 0 || status >= 128)
+      return status;
+  }
+  const int status = runAndWait(command.words, nullptr);
+  if (status == 0 && !replaced.empty())
+    warn("the rewritten '" + replaced.front().rewritten + "' does not compile (" +
+         firstError(messages) + "); the original is compiled");
+  replaced.clear();
+  return status;
+}
+
+/// Runs \p command with what the locks say of its sources.
+static int launch(const Command &command, const Settings &settings) {
+  const std::vector<LockedSource> sources = findLocks(command, settings);
+  std::vector<string> locks;
+  string entries;
+  for (const LockedSource &source : sources) {
+    entries += source.entries;
+    if (settings.dependsOnLock && (locks.empty() || locks.back() != source.lock))
+      locks.push_back(source.lock);
+  }
+  const bool hasList = !locks.empty() && !command.dependencyFile.empty();
+  const Record record(command, locks, entries);
+  if (hasList && record.renew())
+    return 0;
+  std::vector<Replacement> replaced;
+  size_t wanted = 0;
+  for (const LockedSource &source : sources) {
+    if (source.entries.empty())
       continue;
-    // A folder of its own: includes of files that happen to lie beside the object must not find
-    // those.
-    const string beside =
-        command.output.empty() || command.sources.size() > 1
-            ? (command.output.empty() ? "" : folderOf(command.output) + "/") + fileOf(file)
-            : command.output;
-    const string into = beside + ".kbopt/" + fileOf(file);
-    if (rewrite(command, source, lock, into, reason)) {
-      replaced.push_back({file, into, lock});
+    ++wanted;
+    const string &file = command.expanded[source.index];
+    const string into = placeFor(command, file);
+    string reason;
+    if (rewrite(command, source.index, source.lock, into, reason)) {
+      replaced.push_back({file, into});
       continue;
     }
-    reason = "'" + file + "' is stale in '" + lock + "': " + reason;
+    reason = "'" + file + "' is stale in '" + source.lock + "': " + reason;
     if (settings.stale == Stale::Error) {
       fprintf(stderr,
               "kb-opt-cc: error: %s\nkb-opt-cc: note: kb-opt lock --prove judges it again\n",
@@ -371,30 +306,60 @@ static int run(std::vector<string> words) {
     if (settings.stale == Stale::Warn)
       warn(reason + "; the original is compiled");
   }
-  if (replaced.empty() && (locks.empty() || command.dependencyFile.empty()))
+  if (replaced.empty() && !hasList)
+    become(command.words);
+  record.drop();
+  const int status = compile(command, replaced);
+  if (status != 0 || command.dependencyFile.empty())
+    return status;
+  mendDependencies(command.dependencyFile, replaced, locks);
+  // What did not go as the lock says is tried again next time.
+  if (hasList && replaced.size() == wanted)
+    record.keep();
+  return 0;
+}
+
+/// Writes what the lock says of each of \p sources to the file named after it, unless that stands
+/// there: what depends on the file is made again where an entry has changed, and not the lock.
+static int writeEntries(const Settings &settings, const std::vector<string> &words) {
+  const string lock = cleaned(absolute(settings.lock));
+  string text;
+  if (settings.lock.empty() || words.size() % 2 != 0 || !readFile(lock, text)) {
+    fprintf(stderr, "kb-opt-cc: error: cannot read the lock '%s'\n%s", settings.lock.c_str(),
+            "usage: kb-opt-cc --lock=<lock> --write-entries <source> <file>...\n");
+    return 2;
+  }
+  for (size_t i = 0; i < words.size(); i += 2) {
+    const string entries = entriesOf(text, cleaned(absolute(words[i])), lock);
+    string before;
+    if (readFile(words[i + 1], before) && before == entries)
+      continue;
+    if (!writeFile(words[i + 1], entries)) {
+      fprintf(stderr, "kb-opt-cc: error: cannot write '%s': %s\n", words[i + 1].c_str(),
+              strerror(errno));
+      return 3;
+    }
+  }
+  return 0;
+}
+
+static int run(std::vector<string> words) {
+  Settings settings;
+  if (!readSettings(words, settings)) {
+    fprintf(stderr, "kb-opt-cc: error: stale is handled as 'warn', 'error' or 'ignore'\n");
+    return 2;
+  }
+  if (settings.writesEntries)
+    return writeEntries(settings, words);
+  if (words.empty()) {
+    fprintf(stderr,
+            "usage: kb-opt-cc [--lock=FILE] [--stale=warn|error|ignore] <compiler> <arguments>\n");
+    return 2;
+  }
+  const Command command = readCommand(words);
+  if (command.sources.empty() || command.isForDependencies || environment("KBOPT_DISABLE") == "1")
     become(words);
-  int status = 0;
-  string messages;
-  if (!replaced.empty()) {
-    status = runAndWait(withReplacements(command, replaced), &messages, STDERR_FILENO);
-    // What an interrupted compiler says is of no interest; nor is what it says of a rewrite that
-    // does not compile.
-    if (status == 0 || status >= 128)
-      fputs(messages.c_str(), stderr);
-    if (status >= 128)
-      return status;
-  }
-  if (replaced.empty() || status != 0) {
-    const int original = runAndWait(words, nullptr);
-    if (original == 0 && status != 0)
-      warn("the rewritten '" + replaced.front().rewritten + "' does not compile (" +
-           firstError(messages) + "); the original is compiled");
-    status = original;
-    replaced.clear();
-  }
-  if (status == 0 && !command.dependencyFile.empty())
-    mendDependencies(command.dependencyFile, replaced, locks);
-  return status;
+  return launch(command, settings);
 }
 
 int main(int argc, char **argv) {

@@ -367,6 +367,10 @@ int serveSpool(const std::string &folder, bool once, uint64_t mostBlobBytes) {
   action.sa_handler = onStop;
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGINT, &action, nullptr);
+  struct sigaction before = {};
+  sigaction(SIGHUP, nullptr, &before);
+  if (before.sa_handler != SIG_IGN) // as nohup sets it
+    sigaction(SIGHUP, &action, nullptr);
   char host[256] = "host";
   gethostname(host, sizeof host - 1);
   Spool spool(folder, std::string(host) + "-" + std::to_string(getpid()));

@@ -8,11 +8,13 @@ expressions for the files. docs/Launcher.md is the manual.
 
 import argparse
 import concurrent.futures
+import functools
 import hashlib
 import json
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,6 +25,15 @@ HALVES = {"--cuda-host-only", "--cuda-device-only", "--cuda-compile-host-device"
 OUTPUTS = {"-o", "--output-file", "-MF", "--dependency-output", "-MT", "-MQ", "--dependency-target-name"}
 PHASES = {"-c", "-dc", "--device-c", "-MD", "-MMD", "-MP", "--generate-dependencies-with-compile",
           "--generate-nonsystem-dependencies-with-compile", "--compile", "-S"}
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+MOST_RESULTS = 25000  # of SARIF: GitHub refuses more
+EMITS = ("findings", "findings-yaml", "findings-json", "sarif")
+
+
+def fail(message, note):
+    """What is wrong with the command line or the database, as kb-opt says it."""
+    print(f"run-kb-opt: error: {message}\nrun-kb-opt: note: {note}", file=sys.stderr)
+    sys.exit(2)
 
 
 def is_compiler(word):
@@ -41,13 +52,20 @@ def compiler_in(words):
     return last
 
 
+def object_of(entry, words):
+    """What an entry makes: as it says, as its compiler is told, or as compilers name it."""
+    name = entry.get("output") or (words[words.index("-o") + 1] if "-o" in words[:-1] else None)
+    name = name or os.path.splitext(os.path.basename(entry["file"]))[0] + ".o"
+    return os.path.normpath(os.path.join(entry["directory"], name))
+
+
 def command_of(entry):
-    """The file and the flags of an entry, as kb-opt takes them after `--`; None if it is no CUDA."""
+    """File, object and flags of an entry; None if it is no CUDA. Commands with equal files and flags are one."""
     words = entry.get("arguments") or shlex.split(entry["command"])
     folder = entry["directory"]
     path = os.path.normpath(os.path.join(folder, entry["file"]))
     at = compiler_in(words)
-    flags, is_cuda, skip = [], path.endswith(".cu"), False
+    flags, is_cuda, skip = [os.path.basename(words[at])], path.endswith(".cu"), False
     for index, word in enumerate(words[at + 1:], at + 1):
         if skip:
             skip = False
@@ -63,52 +81,24 @@ def command_of(entry):
                 is_cuda = True
     if not is_cuda:
         return None
-    compiler = "clang++" if "clang" in os.path.basename(words[at]) else "nvcc"
-    return {"file": path, "directory": folder, "flags": [compiler] + flags}
-
-
-def text_of(path):
-    try:
-        with open(path, errors="replace") as file:
-            return file.read()
-    except OSError:
-        return ""
-
-
-def has_main(text):
-    return re.search(r"\bint\s+main\s*\(", text) is not None
-
-
-def host_objects(entries):
-    """What was built of files that are no CUDA, where exactly one of them has main: the host code of the program."""
-    objects, mains = [], 0
-    for entry in entries:
-        words = entry.get("arguments") or shlex.split(entry["command"])
-        if command_of(entry) or "-o" not in words[:-1]:
-            continue
-        path = os.path.normpath(os.path.join(entry["directory"], words[words.index("-o") + 1]))
-        if path.endswith(".o") and os.path.exists(path):
-            objects.append(path)
-            mains += has_main(text_of(os.path.join(entry["directory"], entry["file"])))
-    return objects if mains == 1 else []
+    return {"file": path, "directory": folder, "flags": flags, "object": object_of(entry, words)}
 
 
 def read_database(folder):
+    """The compilations of CUDA files. Of a file with several, each names the object that tells it from the others."""
     try:
         with open(os.path.join(folder, "compile_commands.json")) as file:
             entries = json.load(file)
     except (OSError, ValueError) as problem:
-        sys.exit(f"run-kb-opt: error: cannot read compile_commands.json in '{folder}': {problem}\n"
-                 "run-kb-opt: note: cmake writes one with CMAKE_EXPORT_COMPILE_COMMANDS=ON")
+        fail(f"cannot read compile_commands.json in '{folder}': {problem}",
+             "cmake writes one with CMAKE_EXPORT_COMPILE_COMMANDS=ON")
     commands = {}
-    objects = host_objects(entries)
-    for entry in entries:
-        command = command_of(entry)
-        if command:
-            text = text_of(command["file"])
-            if not has_main(text) and "kb-workload:" not in text:
-                command["flags"] += objects
-            commands.setdefault(json.dumps([command["file"], command["flags"]]), command)
+    for command in filter(None, map(command_of, entries)):
+        commands.setdefault(json.dumps([command["file"], command["directory"], command["flags"]]), command)
+    files = [command["file"] for command in commands.values()]
+    for command in commands.values():
+        if files.count(command["file"]) == 1:
+            command["object"] = None
     return list(commands.values())
 
 
@@ -119,125 +109,289 @@ def nearest_database():
             if os.path.exists(os.path.join(folder, below, "compile_commands.json")):
                 return os.path.join(folder, below)
         if os.path.dirname(folder) == folder:
-            sys.exit("run-kb-opt: error: no compile_commands.json here or above\nrun-kb-opt: note: name its folder with -p")
+            fail("no compile_commands.json here or above", "name its folder with -p")
         folder = os.path.dirname(folder)
 
 
-def digest_of(command, options):
-    """What a result depends on: the file, its flags and what is asked. Headers are kb-opt's business: its journal
-    answers what has not changed."""
-    digest = hashlib.sha256(json.dumps([command, options]).encode())
-    for path in [command["file"]] + [flag for flag in command["flags"] if flag.endswith(".o")]:
+def root_of(files):
+    """The folder from which patches apply: the repository of the files, else the current one."""
+    folder = os.path.commonpath([os.path.dirname(file) for file in files]) if files else os.getcwd()
+    while not os.path.exists(os.path.join(folder, ".git")):
+        if os.path.dirname(folder) == folder:
+            return os.getcwd()
+        folder = os.path.dirname(folder)
+    return folder
+
+
+@functools.lru_cache(maxsize=None)
+def digest_of(path):
+    try:
+        with open(path, "rb") as file:
+            return hashlib.sha256(file.read()).hexdigest()
+    except OSError:
+        return None
+
+
+def text_of(path):
+    try:
+        with open(path, errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def is_current(depends):
+    """Whether everything that a result depends on, as kb-opt --depfile lists it, is as it was."""
+    lock = depends.get("lock")
+    if lock and not all(entry in text_of(lock["file"]) for entry in lock["entries"]):
+        return False
+    return all(digest_of(path) == digest for path, digest in depends["files"].items())
+
+
+class Results:
+    """The results of earlier runs, a file for each compilation and what was asked of it."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def path(self, command, options):
+        key = json.dumps([command, options, os.environ.get("CUDA_PATH")])
+        return os.path.join(self.folder, hashlib.sha256(key.encode()).hexdigest() + ".json")
+
+    def find(self, command, options):
         try:
-            with open(path, "rb") as file:
-                digest.update(file.read())
-        except OSError:
-            pass
-    return digest.hexdigest()
+            with open(self.path(command, options)) as file:
+                result = json.load(file)
+            return result if is_current(result["depends"]) else None
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
 
-
-class State:
-    """What is done, so that a run that was stopped goes on."""
-
-    def __init__(self, path, is_fresh):
-        self.path = path
-        self.done = {}
-        if not is_fresh and os.path.exists(path):
-            try:
-                with open(path) as file:
-                    self.done = json.load(file)
-            except (OSError, ValueError):
-                self.done = {}
-
-    def put(self, key, result):
-        self.done[key] = result
-        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(self.path) or ".", prefix=".run-kb-opt")
+    def put(self, command, options, result):
+        os.makedirs(self.folder, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=self.folder)
         with os.fdopen(handle, "w") as file:
-            json.dump(self.done, file, indent=1, sort_keys=True)
-        os.replace(temporary, self.path)
+            json.dump(result, file, indent=1)
+        os.replace(temporary, self.path(command, options))
 
 
-def run_one(command, options, kb_opt):
-    words = [kb_opt] + options + [command["file"], "--"] + command["flags"]
-    ended = subprocess.run(words, cwd=command["directory"], capture_output=True, text=True, errors="replace", check=False)
-    return {"file": command["file"], "status": ended.returncode, "out": ended.stdout, "err": ended.stderr}
+class Runner:
+    """Runs kb-opt on one compilation after the other, in several threads."""
+
+    def __init__(self, kb_opt, build, root):
+        self.kb_opt, self.build, self.root = kb_opt, build, root
+        self.children = set()
+        self.is_stopped = False
+
+    def run(self, command, options):
+        with tempfile.TemporaryDirectory(prefix="run-kb-opt") as folder:
+            depfile = os.path.join(folder, "depends.json")
+            words = [self.kb_opt, "-p", self.build, f"--depfile={depfile}"] + options
+            words += [f"--object={command['object']}"] if command["object"] else []
+            before = text_of(command["file"])
+            out, err, status = self.wait_for(words + [os.path.relpath(command["file"], self.root)])
+            result = {"file": command["file"], "status": status, "out": out, "err": err,
+                      "rewritten": text_of(command["file"]) != before}
+            try:
+                with open(depfile) as file:
+                    result["depends"] = json.load(file)
+            except (OSError, ValueError):
+                pass
+            return result
+
+    def wait_for(self, words):
+        if self.is_stopped:
+            return "", "", 130
+        child = subprocess.Popen(words, cwd=self.root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                 errors="replace")
+        self.children.add(child)
+        out, err = child.communicate()
+        self.children.discard(child)
+        return out, err, child.returncode
+
+    def stop(self):
+        self.is_stopped = True
+        for child in list(self.children):
+            child.terminate()
+
+
+def run_all(commands, options, runner, results, arguments):
+    """The results of all commands, in their order; what is known is not run."""
+    known = [None if arguments.restart else results.find(command, options) for command in commands]
+    found = {index: result | {"again": False} for index, result in enumerate(known) if result}
+    with concurrent.futures.ThreadPoolExecutor(arguments.j or max(1, (os.cpu_count() or 4) // 4)) as pool:
+        waiting = {pool.submit(runner.run, command, options): index
+                   for index, command in enumerate(commands) if index not in found}
+        try:
+            for number, future in enumerate(concurrent.futures.as_completed(waiting), 1):
+                result, command = future.result(), commands[waiting[future]]
+                # What failed is tried again next time: its cause may be outside of what was read.
+                if result["status"] in (0, 4) and "depends" in result:
+                    results.put(command, options, result)
+                found[waiting[future]] = result | {"again": True}
+                if not arguments.quiet:
+                    print(f"[{number}/{len(waiting)}] {result['file']}", file=sys.stderr)
+                    sys.stderr.write(result["err"])
+        except KeyboardInterrupt:
+            for signal_number in SIGNALS:  # a second one ends this at once
+                signal.signal(signal_number, signal.SIG_DFL)
+            runner.stop()
+            pool.shutdown(wait=True, cancel_futures=True)
+            print("run-kb-opt: stopped; the same command goes on", file=sys.stderr)
+            sys.exit(130)
+    return [found[index] for index in range(len(commands))]
 
 
 def sentence_of(result):
     """What became of a file, in one line."""
     for line in reversed(result["err"].splitlines()):
+        if re.fullmatch(r"\d+ findings?", line):
+            return line
         for word in ("result: ", "lock: ", "kb-opt: error: "):
             if word in line:
                 return line.strip()
     if result["status"] in (0, 4):
-        return "rewritten" if result["out"].strip() else "nothing to rewrite"
+        return "rewritten" if result["out"].strip() or result["rewritten"] else "nothing to rewrite"
     return f"kb-opt ended with status {result['status']}"
 
 
-def export_fixes(path, results):
-    """All patches as one, in the order of the files."""
+def export_fixes(path, results, root):
+    """All patches as one, in the order of the files. Of a file that is compiled in several ways one patch counts."""
+    patches = {}
+    for result in results:
+        if result["out"]:
+            patches.setdefault(result["file"], []).append(result["out"])
     with open(path, "w") as file:
-        for result in results:
-            file.write(result["out"])
+        for name, texts in patches.items():
+            file.write(texts[0])
+            if len(set(texts)) > 1:
+                print(f"run-kb-opt: warning: '{name}' is rewritten in {len(set(texts))} ways, one for each of its "
+                      f"commands; '{path}' has the first", file=sys.stderr)
+    if patches:
+        print(f"run-kb-opt: '{path}' applies in '{root}': git apply, or patch -p1", file=sys.stderr)
+
+
+def joined_findings(kind, results):
+    """The findings of all files as one document."""
+    texts = [result["out"] for result in results if result["out"].strip()]
+    if kind == "findings":
+        return "".join(texts)
+    if kind == "findings-yaml":
+        items = []
+        for text in texts:
+            body = re.search(r"^Diagnostics:[^\n]*\n(.*?)(?=^\S|\Z)", text, re.M | re.S)
+            items += re.split(r"^(?=  - DiagnosticName:)", body[1], flags=re.M)[1:] if body else []
+        listed = "\n" + "".join(unique(items)) if items else " []\n"
+        return f"---\nMainSourceFile:  ''\nDiagnostics:{listed}...\n"
+    documents = [json.loads(text) for text in texts]
+    if kind == "findings-json":
+        return json.dumps(unique(finding for document in documents for finding in document), indent=2) + "\n"
+    if not documents:
+        return ""
+    # Every document has the same rules in the same order; artifacts are numbered in each.
+    run = documents[0]["runs"][0]
+    results, artifacts = [], []
+    for document in documents:
+        own = document["runs"][0]
+        for artifact in own.get("artifacts", []):
+            artifacts += [artifact] if artifact not in artifacts else []
+        for result in own["results"]:
+            for location in result["locations"]:
+                place = location["physicalLocation"]["artifactLocation"]
+                place["index"] = artifacts.index(own["artifacts"][place["index"]])
+            results.append(result)
+    run["results"], run["artifacts"] = unique(results)[:MOST_RESULTS], artifacts
+    return json.dumps(documents[0], indent=2) + "\n"
+
+
+def unique(items):
+    """Each item once, in their order: a header's findings are those of every file that includes it."""
+    return list({json.dumps(item, sort_keys=True): item for item in items}.values())
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(prog="run-kb-opt", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="run-kb-opt", description=__doc__, allow_abbrev=False,
+        epilog="Exit status: 0 every file is done; 1 a file has an error, or findings with -warnings-as-errors; "
+               "2 the command line or the database makes no sense; 130 stopped by a signal.")
     parser.add_argument("-p", dest="build_path", help="folder with compile_commands.json (default: the nearest one)")
     parser.add_argument("-j", type=int, default=0, help="files at once (default: one per core, divided by four)")
-    parser.add_argument("-passes", "--passes", default="auto", help="pipeline (default: auto)")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("-passes", "--passes", default="auto", help="pipeline (default: auto)")
+    what.add_argument("-emit", "--emit", choices=EMITS, help="rewrite nothing; print the findings of all files as one")
+    parser.add_argument("-o", dest="output", metavar="FILE", help="file for what -emit makes (default: stdout)")
+    parser.add_argument("-warnings-as-errors", "--warnings-as-errors", action="store_true",
+                        help="with -emit: status 1 where there are findings")
     parser.add_argument("-lock", "--lock", action="store_true", help="keep what is proven in kbopt.lock")
     parser.add_argument("-fix", "--fix", action="store_true", help="write rewritten programs back")
     parser.add_argument("-export-fixes", "--export-fixes", metavar="FILE", help="write all patches to this file")
     parser.add_argument("-quiet", "--quiet", action="store_true", help="print the summary only")
     parser.add_argument("-extra-arg", "--extra-arg", action="append", default=[], help="one more option of kb-opt")
     parser.add_argument("-restart", "--restart", action="store_true", help="forget what an earlier run has done")
-    parser.add_argument("-kb-opt-binary", "--kb-opt-binary", metavar="PATH", help="kb-opt (default: beside this script)")
+    parser.add_argument("-kb-opt-binary", "--kb-opt-binary", metavar="PATH", help="kb-opt (default: beside this)")
     parser.add_argument("files", nargs="*", help="regular expressions; a file is taken that one of them finds")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if arguments.emit and (arguments.lock or arguments.fix or arguments.export_fixes):
+        fail("'-emit' prints findings and rewrites nothing", "drop '-lock', '-fix' and '-export-fixes'")
+    if not arguments.emit and (arguments.output or arguments.warnings_as_errors):
+        fail("'-o' and '-warnings-as-errors' are of findings", "name their form with -emit, or drop them")
+    return arguments
+
+
+def expressions_of(patterns):
+    for pattern in patterns:
+        try:
+            yield re.compile(pattern)
+        except re.error as problem:
+            fail(f"'{pattern}' is no regular expression: {problem}",
+                 "files are named by regular expressions: '.*\\.cu$', not '*.cu'")
+
+
+def options_of(arguments):
+    if arguments.emit:
+        options = [f"--emit={arguments.emit}"] + ["--warnings-as-errors"] * arguments.warnings_as_errors
+    else:
+        options = [f"-passes={arguments.passes}"] + ["--lock"] * arguments.lock + ["--fix"] * arguments.fix
+    return options + arguments.extra_arg
+
+
+def kb_opt_of(arguments):
+    beside = os.path.join(os.path.dirname(os.path.realpath(__file__)), "kb-opt")
+    return arguments.kb_opt_binary or (beside if os.path.exists(beside) else "kb-opt")
+
+
+def interrupt(*_):
+    raise KeyboardInterrupt
 
 
 def main():
     arguments = parse_arguments()
-    beside = os.path.join(os.path.dirname(os.path.realpath(__file__)), "kb-opt")
-    kb_opt = arguments.kb_opt_binary or (beside if os.path.exists(beside) else "kb-opt")
-    folder = arguments.build_path or nearest_database()
-    expressions = [re.compile(each) for each in arguments.files] or [re.compile("")]
-    commands = [each for each in read_database(folder) if any(e.search(each["file"]) for e in expressions)]
-    options = [f"-passes={arguments.passes}"] + arguments.extra_arg
-    options += ["--lock"] * arguments.lock + ["--fix"] * arguments.fix
-    state = State(os.path.join(folder, "run-kb-opt.json"), arguments.restart)
-    results, waiting = [], {}
-    with concurrent.futures.ThreadPoolExecutor(arguments.j or max(1, (os.cpu_count() or 4) // 4)) as pool:
-        for command in commands:
-            key = digest_of(command, options)
-            if key in state.done:
-                results.append(state.done[key] | {"again": False})
-            else:
-                waiting[pool.submit(run_one, command, options, kb_opt)] = key
-        try:
-            for number, future in enumerate(concurrent.futures.as_completed(waiting), 1):
-                result = future.result()
-                # What ended for want of something else than the program is tried again next time.
-                if result["status"] in (0, 1, 4):
-                    state.put(waiting[future], result)
-                results.append(result | {"again": True})
-                if not arguments.quiet:
-                    print(f"[{number}/{len(waiting)}] {result['file']}", file=sys.stderr)
-                    sys.stderr.write(result["err"])
-        except KeyboardInterrupt:
-            pool.shutdown(wait=False, cancel_futures=True)
-            print("run-kb-opt: stopped; the same command goes on", file=sys.stderr)
-            return 130
-    results.sort(key=lambda each: each["file"])
+    for number in SIGNALS:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, interrupt)
+    build = os.path.abspath(arguments.build_path or nearest_database())
+    expressions = list(expressions_of(arguments.files or [""]))
+    commands = [each for each in read_database(build) if any(e.search(each["file"]) for e in expressions)]
+    commands.sort(key=lambda each: each["file"])
+    root = root_of([each["file"] for each in commands])
+    results = run_all(commands, options_of(arguments), Runner(kb_opt_of(arguments), build, root),
+                      Results(os.path.join(build, "run-kb-opt")), arguments)
     if arguments.export_fixes:
-        export_fixes(arguments.export_fixes, results)
+        export_fixes(arguments.export_fixes, results, root)
+    summary = sys.stdout
+    if arguments.emit:
+        document = joined_findings(arguments.emit, results)
+        if arguments.output:
+            with open(arguments.output, "w") as file:
+                file.write(document)
+        else:
+            sys.stdout.write(document)
+            summary = sys.stderr
     shown = os.path.commonpath([os.path.dirname(each["file"]) for each in results]) if results else ""
     for result in results:
-        print(f"{os.path.relpath(result['file'], shown)}: {sentence_of(result)}")
+        print(f"{os.path.relpath(result['file'], shown)}: {sentence_of(result)}", file=summary)
     failed = sum(each["status"] not in (0, 4) for each in results)
     known = sum(not each["again"] for each in results)
-    print(f"{len(results)} compilations, {failed} with errors, {known} known from an earlier run")
+    print(f"{len(results)} compilations, {failed} with errors, {known} known from an earlier run", file=summary)
     return 1 if failed else 0
 
 

@@ -67,6 +67,7 @@ struct Options {
   std::optional<std::vector<std::string>> flags;
   std::string databaseFolder;
   std::string entry;  ///< of --emit=workload; empty: the first that can be called
+  std::string object; ///< whose command the database is asked for; empty: the first of the file
   std::string target; ///< a program of the build; empty: the first that has the file
   std::optional<std::string> arch;
   std::string workload;
@@ -94,6 +95,8 @@ struct Options {
   BudgetLimits llmBudget; ///< no seconds: those are of the whole search
 
   std::string remarksFile, reportFile;
+  std::string depfile;           ///< file for what the result depends on; empty: none
+  bool warningsAsErrors = false; ///< --analyze fails where it finds something
   bool timePasses = false;
   std::string timeTrace; ///< file for what ran when; empty: none
   int64_t bisectLimit = -1;

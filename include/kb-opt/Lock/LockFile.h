@@ -62,6 +62,9 @@ struct LockFile {
   std::string text() const;
 };
 
+/// \p entry as it stands in a lock.
+std::string entryText(const LockEntry &entry);
+
 /// Reads \p text, which stands in \p path. A file of a newer version, of another shape or with
 /// unknown keys is a `UsageError` that names the place.
 llvm::Expected<LockFile> parseLock(llvm::StringRef text, llvm::StringRef path);

@@ -31,6 +31,9 @@ struct CompileCommand {
   std::string database;
   /// The program of the build that the file goes into, absolute; empty where none is known.
   std::string program;
+  /// The object that it makes, absolute, where a database has several commands for the file and the
+  /// user chose one; else empty.
+  std::string object;
   /// The program's other CUDA files, whose code runs as it is; absent where the file is a program
   /// by itself.
   std::vector<CompileCommand> units;
@@ -73,6 +76,9 @@ struct CompileCommand {
   /// The units of the program and of the others, each once: what device code is made of beside the
   /// file's own.
   std::vector<const CompileCommand *> deviceUnits() const;
+  /// Whether the header \p path belongs to the toolkit, the compiler or the system, which are known
+  /// by their versions.
+  bool isForeignHeader(llvm::StringRef path) const;
   /// Names everything that decides what a text means under this command.
   Digest digest() const;
 };
@@ -85,6 +91,8 @@ struct CommandQuery {
   /// -p DIR: a folder with compile_commands.json; it must be there and name
   /// the file.
   std::string databaseFolder;
+  /// --object: of several commands for the file that which makes this object; empty: the first.
+  std::string object;
   /// --arch, over whatever the flags say.
   std::optional<std::string> arch;
   std::string workingDirectory; ///< empty: the process's

@@ -12,9 +12,12 @@
 
 namespace kbopt {
 
-/// From here on SIGINT and SIGTERM set a flag, so that a run can end with its
-/// best result so far; the third one, or a minute, ends the process at once.
-void installInterruptHandler();
+/// Whether the process was started to outlive its terminal, as by nohup.
+bool ignoresHangup();
+/// From here on SIGINT, SIGTERM and SIGHUP set a flag, so that a run can end with
+/// its best result so far; the third one, or a minute, ends the process at once.
+/// With \p ignoresHangup SIGHUP is ignored.
+void installInterruptHandler(bool ignoresHangup = false);
 /// Whether a signal came or the time is up: all work ends as soon as it can.
 bool interrupted();
 

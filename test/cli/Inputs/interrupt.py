@@ -1,5 +1,7 @@
-"""Ctrl-C: the run ends soon, with the best so far and status 4. With --fix the file stays as it is."""
+"""Ctrl-C, or the signal that SIGNAL names: the run ends soon, with the best so far and status 4. With --fix the file stays
+as it is."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -13,7 +15,7 @@ while "correct" not in seen:
     line = child.stderr.readline()
     assert line, seen
     seen += line
-child.send_signal(signal.SIGINT)
+child.send_signal(getattr(signal, "SIG" + os.environ.get("SIGNAL", "INT")))
 start = time.monotonic()
 out, err = child.communicate(timeout=60)
 print(f"status {child.returncode}")
