@@ -76,6 +76,12 @@ struct RequestCost {
 std::optional<RequestCost> requestCost(kb::AccessOp access, const LaunchValues &values,
                                        unsigned warp = 0);
 
+/// The cost of \p access for the lanes that take part in it: those that its domain rules out
+/// (`if (threadIdx.x < 8)`) are left out, and those of which that is not known are counted. Of the
+/// warps of a block, the first in which most lanes take part. Unknown if no lane does, and where
+/// `requestCost` is unknown.
+std::optional<RequestCost> activeRequestCost(kb::AccessOp access, const LaunchValues &values);
+
 /// How many threads of a block touch the same element, on average; unknown
 /// without block dimensions.
 std::optional<double> threadsPerElement(kb::AccessOp access, const LaunchValues &values);

@@ -10,7 +10,9 @@
 
 #include "kb-opt/IR/Kb.h"
 #include "kb-opt/Source/ProgramFacts.h"
+#include "clang/Basic/SourceLocation.h"
 #include "llvm/ADT/DenseMap.h"
+#include <compare>
 #include <memory>
 
 namespace clang {
@@ -29,6 +31,12 @@ struct ImportStats {
   unsigned tied = 0;     ///< of these with an AST expression
   unsigned loops = 0, loopsTied = 0;
   double importMs = 0;
+};
+
+/// A place in the main file, from 1.
+struct CodePlace {
+  unsigned line = 0, column = 0;
+  auto operator<=>(const CodePlace &) const = default;
 };
 
 /// The kb IR of one program. Owns the module; refers to the ParsedProgram,
@@ -58,6 +66,11 @@ public:
   /// function that was inlined. Null if unknown.
   const clang::FunctionDecl *functionOf(mlir::Operation *op) const;
 
+  /// Where \p kernel computes in double precision: the operations and calls that are left when its
+  /// device code is optimised as for -O2, in source order. What the compiler does in single
+  /// precision with the same result, such as `x * 0.5` for a float x, is not among them.
+  llvm::ArrayRef<CodePlace> doubleArithmeticOf(kb::KernelOp kernel) const;
+
   /// Every access that comes from \p expr: several where a function is inlined
   /// more than once or instantiated for several types. Matches by source
   /// range, so that a node of the pattern finds its instantiations.
@@ -80,20 +93,29 @@ public:
 
 private:
   friend class Importer;
+  template <typename Op> llvm::SmallVector<Op> opsOf(const clang::Stmt *statement) const;
+
   const ParsedProgram *parsed = nullptr;
   llvm::DenseMap<mlir::Operation *, const clang::Stmt *> statements;
   llvm::DenseMap<mlir::Operation *, const clang::Decl *> declarations;
   llvm::DenseMap<mlir::Operation *, const clang::FunctionDecl *> functions;
   llvm::DenseMap<mlir::Operation *, unsigned> launchIndex;
   std::vector<LaunchFact> launches;
+  llvm::DenseMap<mlir::Operation *, std::vector<CodePlace>> doubles;
+  /// By the place where their statement begins, in the order of the IR.
+  llvm::DenseMap<clang::SourceLocation, std::vector<mlir::Operation *>> opsByPlace;
+  llvm::DenseMap<mlir::StringAttr, kb::KernelOp> kernelsByName;
+  llvm::DenseMap<mlir::StringAttr, std::vector<kb::LaunchOp>> launchesByKernel;
 };
 
 /// Imports \p parsed. \p bitcode is what CodeEmitter::emitDeviceBitcode made
 /// of the same text. \p context gets the kb dialect loaded. A kernel that the
 /// bitcode lacks, or that cannot be understood, is a kb.opaque operation, never
-/// an error; unreadable bitcode is a ToolError.
-llvm::Expected<ImportedProgram> importProgram(const ParsedProgram &parsed, llvm::StringRef bitcode,
-                                              mlir::MLIRContext &context);
+/// an error; unreadable bitcode is a ToolError. \p stop is asked before each
+/// kernel; if it says so, the import ends with an interruption.
+llvm::Expected<ImportedProgram> importProgram(
+    const ParsedProgram &parsed, llvm::StringRef bitcode, mlir::MLIRContext &context,
+    llvm::function_ref<bool()> stop = [] { return false; });
 
 } // namespace kbopt
 
