@@ -1,13 +1,53 @@
 //===- Passes.cpp - Findings that passes make -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Owns the findings that rest on a pass: where it applies, what it mends is there.
+// Owns the findings that rest on a pass: where it applies, what it mends is there. Where a pass
+// sees a kernel as a whole, the findings stand at the code that it mends.
 //
 //===----------------------------------------------------------------------===//
 #include "Collect.h"
-#include "kb-opt/Rewrite/RewritePass.h"
+#include "kb-opt/Source/Anchor.h"
 
 using namespace kbopt;
+
+std::optional<FindingPlace> kbopt::placeOf(const PassContext &context, clang::SourceRange range) {
+  std::optional<ByteRange> bytes = byteRange(context.parsed(), range);
+  return bytes ? std::optional(FindingPlace{bytes->begin, bytes->end}) : std::nullopt;
+}
+
+bool kbopt::touches(const Edits &edits, const FindingPlace &place) {
+  return llvm::any_of(edits, [&](const Edit &edit) {
+    return edit.offset < place.end && edit.offset + std::max(edit.length, 1u) > place.begin;
+  });
+}
+
+llvm::ArrayRef<AppliedSite> PassTrials::at(llvm::StringRef pass, const KernelView &kernel) {
+  auto [found, isNew] = applied.try_emplace({pass.str(), &kernel});
+  std::vector<AppliedSite> &sites = found->second;
+  const PassRegistration *registration = isNew ? registry.lookup(pass) : nullptr;
+  if (!registration || !registration->info->deterministic ||
+      !registration->info->refusalFor(context.parsed().command().arch).empty())
+    return sites;
+  std::unique_ptr<RewritePass> rule = registration->create();
+  PassOptions options(*registration->info);
+  for (Site &site : rule->sites(context, kernel)) {
+    llvm::Expected<Rewrite> rewrite = rule->rewrite(context, site, options);
+    if (rewrite)
+      sites.push_back({std::move(site), std::move(*rewrite)});
+    else
+      llvm::consumeError(rewrite.takeError());
+  }
+  return sites;
+}
+
+void PassTrials::setPass(ProgramFinding &finding, llvm::StringRef pass,
+                         const Rewrite &rewrite) const {
+  finding.pass = pass.str();
+  finding.summary = rewrite.summary;
+  finding.promise = rewrite.promise.value_or(registry.lookup(pass)->info->promise);
+  for (const Edit &edit : rewrite.edits)
+    finding.replacements.push_back({edit.offset, edit.length, edit.replacement});
+}
 
 static unsigned pointersOf(const KernelView &kernel) {
   return llvm::count_if(kernel.function()->parameters(), [](const clang::ParmVarDecl *each) {
@@ -15,54 +55,98 @@ static unsigned pointersOf(const KernelView &kernel) {
   });
 }
 
-/// The finding of \p rule at \p site, if \p pass applies there.
+/// The places of the operations \p Op of \p kernel that \p rewrite changes; where it changes none
+/// of them itself, all of them.
+template <typename Op>
+static std::vector<FindingPlace>
+changedPlaces(const PassContext &context, const KernelView &kernel, const Rewrite &rewrite,
+              llvm::function_ref<const clang::Stmt *(Op)> statementOf) {
+  std::set<FindingPlace> all, changed;
+  for (kb::KernelOp kernelOp : kernel.ops)
+    kernelOp->walk([&](Op op) {
+      const clang::Stmt *statement = statementOf(op);
+      std::optional<FindingPlace> place =
+          statement ? placeOf(context, statement->getSourceRange()) : std::optional<FindingPlace>();
+      if (!place)
+        return;
+      all.insert(*place);
+      if (touches(rewrite.edits, *place))
+        changed.insert(*place);
+    });
+  const std::set<FindingPlace> &places = changed.empty() ? all : changed;
+  return std::vector<FindingPlace>(places.begin(), places.end());
+}
+
+/// Where the code stands for which \p rule has a pass that rewrites the kernel as a whole.
+static std::vector<FindingPlace> placesInKernel(const PassContext &context, const FindingRule &rule,
+                                                const AppliedSite &applied) {
+  const KernelView &kernel = *applied.site.kernel;
+  if (rule.id == "double-arithmetic")
+    return doubleExpressions(context, kernel, applied.rewrite);
+  if (rule.id == "divergent-branch")
+    return changedPlaces<kb::BranchOp>(context, kernel, applied.rewrite, [&](kb::BranchOp branch) {
+      return context.imported().stmtOf(branch);
+    });
+  return changedPlaces<kb::AccessOp>(
+      context, kernel, applied.rewrite, [&](kb::AccessOp access) -> const clang::Stmt * {
+        bool isShared = access.getSpace() == kb::MemorySpace::Shared;
+        return access.getKind() == kb::AccessKind::Atomic && !isShared
+                   ? context.imported().exprOf(access)
+                   : nullptr;
+      });
+}
+
+/// The finding of \p rule at \p applied; nothing where what the pass changes is not what the rule
+/// finds.
 static std::optional<ProgramFinding> findAt(const PassContext &context, const FindingRule &rule,
-                                            const PassInfo &info, const RewritePass &pass,
-                                            const Site &site) {
-  PassOptions options(info);
-  llvm::Expected<Rewrite> rewrite = pass.rewrite(context, site, options);
-  if (!rewrite) {
-    llvm::consumeError(rewrite.takeError());
-    return std::nullopt;
-  }
-  std::optional<ProgramFinding> finding = findingAt(context, rule.id, *site.kernel, site.range);
-  if (!finding || llvm::none_of(rewrite->edits, [&](const Edit &edit) {
+                                            const AppliedSite &applied) {
+  if (llvm::none_of(applied.rewrite.edits, [&](const Edit &edit) {
         return llvm::StringRef(edit.replacement).contains(rule.mustWrite);
       }))
     return std::nullopt;
-  if (site.as<clang::FunctionDecl>()) {
-    // The site is the whole kernel; what is found stands where the first change is.
-    const Edit &first = *rewrite->edits.begin();
-    finding->begin = first.offset;
-    finding->end = first.offset + std::max(first.length, 1u);
+  std::optional<ProgramFinding> finding =
+      findingAt(context, rule.id, *applied.site.kernel, applied.site.range);
+  if (finding && applied.site.as<clang::FunctionDecl>()) {
+    std::vector<FindingPlace> places = placesInKernel(context, rule, applied);
+    if (places.empty())
+      return std::nullopt;
+    finding->begin = places.front().begin;
+    finding->end = places.front().end;
+    finding->also.assign(places.begin() + 1, places.end());
   }
-  finding->message = rule.message.str();
-  finding->summary = rewrite->summary;
-  finding->promise = rewrite->promise.value_or(info.promise);
-  for (const Edit &edit : rewrite->edits)
-    finding->replacements.push_back({edit.offset, edit.length, edit.replacement});
+  if (finding)
+    finding->message = rule.message.str();
   return finding;
 }
 
-void kbopt::addPassFindings(const PassContext &context, const PassRegistry &registry,
-                            std::vector<ProgramFinding> &findings) {
+/// Makes \p other, which the same step of the same pass mends, a part of \p finding.
+static void join(ProgramFinding &finding, ProgramFinding other) {
+  finding.also.push_back({other.begin, other.end});
+  finding.summary += ", " + other.summary;
+  finding.promise = std::max(finding.promise, other.promise);
+  llvm::append_range(finding.replacements, std::move(other.replacements));
+}
+
+void kbopt::addPassFindings(const PassContext &context, const KernelView &kernel,
+                            PassTrials &trials, std::vector<ProgramFinding> &findings) {
   for (const FindingRule &rule : findingRules()) {
-    const PassRegistration *registration =
-        rule.message.empty() ? nullptr : registry.lookup(rule.pass);
-    if (!registration || !registration->info->deterministic ||
-        !registration->info->refusalFor(context.parsed().command().arch).empty())
+    // A pointer that is alone overlaps with nothing.
+    if (rule.message.empty() || (rule.id == "missing-restrict" && pointersOf(kernel) < 2))
       continue;
-    std::unique_ptr<RewritePass> pass = registration->create();
-    for (const KernelView &kernel : context.kernels()) {
-      if (kernel.isInHeader())
+    std::optional<ProgramFinding> ofParameters;
+    for (const AppliedSite &applied : trials.at(rule.passes[0], kernel)) {
+      std::optional<ProgramFinding> finding = findAt(context, rule, applied);
+      if (!finding)
         continue;
-      // A pointer that is alone overlaps with nothing.
-      if (rule.id == "missing-restrict" && pointersOf(kernel) < 2)
-        continue;
-      for (const Site &site : pass->sites(context, kernel))
-        if (std::optional<ProgramFinding> finding =
-                findAt(context, rule, *registration->info, *pass, site))
-          findings.push_back(std::move(*finding));
+      trials.setPass(*finding, rule.passes[0], applied.rewrite);
+      if (!applied.site.as<clang::ParmVarDecl>())
+        findings.push_back(std::move(*finding));
+      else if (!ofParameters)
+        ofParameters = std::move(finding);
+      else
+        join(*ofParameters, std::move(*finding));
     }
+    if (ofParameters)
+      findings.push_back(std::move(*ofParameters));
   }
 }
