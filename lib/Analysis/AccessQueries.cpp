@@ -321,15 +321,19 @@ static uint64_t distinctBytes(ArrayRef<int64_t> starts, int64_t bytes) {
   return total;
 }
 
+/// Lanes that are served together where each has \p bytes.
+static size_t lanesPerGroup(int64_t bytes) {
+  return warpLanes / (bytes <= 4 ? 1 : bytes <= 8 ? 2 : 4);
+}
+
 /// Visits of the busiest bank. A request of 8 or 16 bytes a lane is served in
 /// two or four groups of lanes.
 static unsigned wavefrontsOf(ArrayRef<int64_t> starts, int64_t bytes) {
-  size_t groups = bytes <= 4 ? 1 : bytes <= 8 ? 2 : 4;
-  size_t lanesPerGroup = warpLanes / groups;
+  const size_t group = lanesPerGroup(bytes);
   unsigned total = 0;
-  for (size_t first = 0; first < starts.size(); first += lanesPerGroup) {
+  for (size_t first = 0; first < starts.size(); first += group) {
     std::vector<std::set<int64_t>> words(banks);
-    for (int64_t start : starts.slice(first, std::min(lanesPerGroup, starts.size() - first)))
+    for (int64_t start : starts.slice(first, std::min(group, starts.size() - first)))
       for (int64_t word = floorDivide(start, bankBytes);
            word <= floorDivide(start + bytes - 1, bankBytes); ++word)
         words[((word % banks) + banks) % banks].insert(word);
@@ -358,7 +362,8 @@ static RequestCost costOf(kb::AccessOp access, ArrayRef<int64_t> starts) {
   if (access.getSpace() == kb::MemorySpace::Shared) {
     cost.wavefronts = wavefrontsOf(starts, bytes);
     cost.idealWavefronts =
-        std::max<unsigned>(1, (cost.bytesDistinct + banks * bankBytes - 1) / (banks * bankBytes));
+        std::max<unsigned>((cost.lanes + lanesPerGroup(bytes) - 1) / lanesPerGroup(bytes),
+                           (cost.bytesDistinct + banks * bankBytes - 1) / (banks * bankBytes));
   }
   return cost;
 }
@@ -373,9 +378,10 @@ std::optional<RequestCost> requestCost(kb::AccessOp access, const LaunchValues &
   return costOf(access, *starts);
 }
 
-std::optional<RequestCost> activeRequestCost(kb::AccessOp access, const LaunchValues &values) {
+/// Where the lanes begin that take part in \p access, of the first warp that has most of them.
+static SmallVector<int64_t> activeOffsets(kb::AccessOp access, const LaunchValues &values) {
   if (access.getBytes() <= 0 || !values.block[0])
-    return std::nullopt;
+    return {};
   ThreadFilter filter(access, values);
   const int64_t threads =
       *values.block[0] * values.block[1].value_or(1) * values.block[2].value_or(1);
@@ -385,13 +391,26 @@ std::optional<RequestCost> activeRequestCost(kb::AccessOp access, const LaunchVa
        first += warpLanes) {
     auto starts = offsets(access, values, first, warpLanes, &filter);
     if (!starts)
-      return std::nullopt;
+      return {};
     if (starts->size() > most.size())
       most = std::move(*starts);
   }
-  if (most.empty())
+  return most;
+}
+
+std::optional<RequestCost> activeRequestCost(kb::AccessOp access, const LaunchValues &values) {
+  SmallVector<int64_t> starts = activeOffsets(access, values);
+  return starts.empty() ? std::nullopt : std::optional(costOf(access, starts));
+}
+
+std::optional<RequestCost> paddedRequestCost(kb::AccessOp access, const LaunchValues &values,
+                                             int64_t rowBytes, int64_t padBytes) {
+  SmallVector<int64_t> starts = activeOffsets(access, values);
+  if (starts.empty() || rowBytes <= 0)
     return std::nullopt;
-  return costOf(access, most);
+  for (int64_t &start : starts)
+    start += floorDivide(start, rowBytes) * padBytes;
+  return costOf(access, starts);
 }
 
 static std::optional<SmallVector<int64_t>> blockOffsets(kb::AccessOp access,

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 #include "kb-opt/Analysis/Import.h"
 
-#include "DoubleArithmetic.h"
 #include "HostValues.h"
 #include "KernelImporter.h"
 #include "kb-opt/Analysis/Legality.h"
@@ -47,11 +46,6 @@ public:
     result.statements = std::move(ties.statements);
     result.declarations = std::move(ties.declarations);
     result.functions = std::move(ties.functions);
-    for (auto [op, function] : functions) {
-      if (stop())
-        return interruption();
-      result.doubles[op] = analysis::doubleArithmetic(*function);
-    }
     tally(result);
     return result;
   }
@@ -128,7 +122,6 @@ private:
                            StringAttr());
       return;
     }
-    functions.emplace_back(op, function);
     index.add(declaration);
     analysis::LaunchRanges launches;
     if (!isNamedOutsideLaunches(parsed, declaration))
@@ -197,7 +190,6 @@ private:
   MLIRContext &context;
   analysis::AstIndex index;
   analysis::Ties ties;
-  std::vector<std::pair<kb::KernelOp, llvm::Function *>> functions;
 };
 
 llvm::Expected<ImportedProgram> importProgram(const ParsedProgram &parsed, llvm::StringRef bitcode,
@@ -212,6 +204,7 @@ llvm::Expected<ImportedProgram> importProgram(const ParsedProgram &parsed, llvm:
   if (!result)
     return result.takeError();
   assert(succeeded(verify(*result->module)) && "the import made invalid kb IR");
+  result->bitcode = bitcode.str();
   result->stats.importMs =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return result;
@@ -237,13 +230,6 @@ const clang::VarDecl *ImportedProgram::declOf(kb::SharedOp shared) const {
 }
 const clang::FunctionDecl *ImportedProgram::functionOf(Operation *op) const {
   return functions.lookup(op);
-}
-
-llvm::ArrayRef<CodePlace> ImportedProgram::doubleArithmeticOf(kb::KernelOp kernel) const {
-  auto found = doubles.find(kernel);
-  if (found == doubles.end())
-    return {};
-  return found->second;
 }
 
 template <typename Op> SmallVector<Op> ImportedProgram::opsOf(const clang::Stmt *wanted) const {

@@ -13,6 +13,7 @@
 #include "clang/Basic/SourceLocation.h"
 #include "llvm/ADT/DenseMap.h"
 #include <compare>
+#include <map>
 #include <memory>
 
 namespace clang {
@@ -24,6 +25,10 @@ class VarDecl;
 
 namespace kbopt {
 
+namespace analysis {
+class DeviceModule;
+}
+
 /// What was imported, in numbers.
 struct ImportStats {
   unsigned accesses = 0; ///< kb.access operations
@@ -33,10 +38,20 @@ struct ImportStats {
   double importMs = 0;
 };
 
-/// A place in the main file, from 1.
+/// A place in a kernel's file, from 1.
 struct CodePlace {
   unsigned line = 0, column = 0;
   auto operator<=>(const CodePlace &) const = default;
+};
+
+/// What is left of a kernel when its device code is optimised as for -O2, in source order. What is
+/// inlined from another file stands at its call.
+struct OptimisedCode {
+  /// Operations and calls in double precision. What the compiler does in single precision with the
+  /// same result, such as `x * 0.5` for a float x, is not among them.
+  std::vector<CodePlace> doubles;
+  /// Conditional branches. What the compiler makes a select of is not among them.
+  std::vector<CodePlace> branches;
 };
 
 /// The kb IR of one program. Owns the module; refers to the ParsedProgram,
@@ -66,10 +81,8 @@ public:
   /// function that was inlined. Null if unknown.
   const clang::FunctionDecl *functionOf(mlir::Operation *op) const;
 
-  /// Where \p kernel computes in double precision: the operations and calls that are left when its
-  /// device code is optimised as for -O2, in source order. What the compiler does in single
-  /// precision with the same result, such as `x * 0.5` for a float x, is not among them.
-  llvm::ArrayRef<CodePlace> doubleArithmeticOf(kb::KernelOp kernel) const;
+  /// Optimised when it is first asked for; empty where there is no device code.
+  const OptimisedCode &optimisedCodeOf(kb::KernelOp kernel) const;
 
   /// Every access that comes from \p expr: several where a function is inlined
   /// more than once or instantiated for several types. Matches by source
@@ -101,7 +114,9 @@ private:
   llvm::DenseMap<mlir::Operation *, const clang::FunctionDecl *> functions;
   llvm::DenseMap<mlir::Operation *, unsigned> launchIndex;
   std::vector<LaunchFact> launches;
-  llvm::DenseMap<mlir::Operation *, std::vector<CodePlace>> doubles;
+  std::string bitcode;
+  mutable std::shared_ptr<analysis::DeviceModule> optimised; ///< read from `bitcode` when needed
+  mutable std::map<mlir::Operation *, OptimisedCode> optimisedCode;
   /// By the place where their statement begins, in the order of the IR.
   llvm::DenseMap<clang::SourceLocation, std::vector<mlir::Operation *>> opsByPlace;
   llvm::DenseMap<mlir::StringAttr, kb::KernelOp> kernelsByName;
