@@ -47,18 +47,29 @@ static bool mayHaveFewerLanes(kb::AccessOp access) {
   return access.getDomain() && !access.getDomain()->getExact();
 }
 
-static llvm::StringRef kindWords(kb::AccessKind kind) {
-  return kind == kb::AccessKind::Load    ? "loads from"
-         : kind == kb::AccessKind::Store ? "stores to"
-                                         : "atomics on";
-}
-
 /// A finding of one access. Those of one kernel with the same rule and cause are one finding.
 struct AccessFinding {
-  ProgramFinding finding;
+  ProgramFinding finding; ///< its message is what is said of the accesses
   std::string cause;
   kb::AccessOp access;
-  int64_t weight = 0; ///< the heaviest is worded
+  std::vector<std::string> bases;     ///< the arrays; empty where the message names them
+  std::optional<kb::AccessKind> kind; ///< nothing where loads and stores are joined
+  int64_t weight = 0;                 ///< the heaviest is worded
+
+  /// "loads from 'x' and 'y'".
+  std::string subject() const {
+    constexpr size_t mostNames = 3;
+    std::string words = !kind                           ? "accesses to "
+                        : kind == kb::AccessKind::Load  ? "loads from "
+                        : kind == kb::AccessKind::Store ? "stores to "
+                                                        : "atomics on ";
+    const size_t shown = bases.size() > mostNames ? mostNames - 1 : bases.size();
+    for (size_t i = 0; i < shown; ++i)
+      words += (i == 0 ? "'" : i + 1 == bases.size() ? " and '" : ", '") + bases[i] + "'";
+    if (shown < bases.size())
+      words += " and " + std::to_string(bases.size() - shown) + " others";
+    return words;
+  }
 };
 
 /// The finding at \p access, worded by the caller.
@@ -69,7 +80,8 @@ static std::optional<AccessFinding> findingOf(const PassContext &context, llvm::
       expr ? findingAt(context, rule, kernel, expr->getSourceRange()) : std::nullopt;
   if (!finding)
     return std::nullopt;
-  return AccessFinding{std::move(*finding), access.getBase().getName().str(), access};
+  std::string base = access.getBase().getName().str();
+  return AccessFinding{std::move(*finding), base, access, {base}, access.getKind()};
 }
 
 static std::optional<AccessFinding> uncoalesced(const PassContext &context,
@@ -103,15 +115,15 @@ static std::optional<AccessFinding> uncoalesced(const PassContext &context,
       certain ? std::to_string(std::abs(stride.bytes)) : "'" + stride.text + "'";
   finding.proof = certain && blockKnown && !mayHaveFewerLanes(access) ? FindingProof::Proven
                                                                       : FindingProof::Estimated;
-  finding.message = llvm::formatv(
-      "{0} '{1}' are not coalesced: threads that follow each other in threadIdx.{2} are {3} "
-      "bytes apart",
-      kindWords(access.getKind()), access.getBase().getName(), axis ? "y" : "x", apart);
+  finding.message = llvm::formatv("are not coalesced: threads that follow each other in "
+                                  "threadIdx.{0} are {1} bytes apart",
+                                  axis ? "y" : "x", apart);
   if (finding.proof == FindingProof::Proven)
     finding.message += llvm::formatv(", so that a warp moves {0} sectors where {1} would do",
                                      cost->sectors, cost->idealSectors)
                            .str();
-  found->cause += " " + apart;
+  // One mapping of threads to elements, whatever arrays it concerns.
+  found->cause = apart + (axis ? " y" : " x");
   found->weight = cost->sectors;
   return found;
 }
@@ -131,8 +143,7 @@ static std::optional<AccessFinding> bankConflict(const PassContext &context,
   found->weight = cost->wavefronts / cost->idealWavefronts;
   found->finding.proof = certain ? FindingProof::Proven : FindingProof::Estimated;
   found->finding.message =
-      llvm::formatv("{0} '{1}' have {2}a {3}-way bank conflict", kindWords(access.getKind()),
-                    access.getBase().getName(), certain ? "" : "up to ", found->weight);
+      llvm::formatv("have {0}a {1}-way bank conflict", certain ? "" : "up to ", found->weight);
   return found;
 }
 
@@ -153,6 +164,11 @@ static std::vector<AccessFinding> joinCauses(std::vector<AccessFinding> found) {
       joined.push_back(std::move(each));
       continue;
     }
+    for (std::string &base : each.bases)
+      if (!llvm::is_contained(same->bases, base))
+        same->bases.push_back(std::move(base));
+    if (same->kind != each.kind)
+      same->kind.reset();
     ProgramFinding &finding = same->finding;
     const FindingPlace place = placeOf(each.finding);
     if (place != placeOf(finding) && !llvm::is_contained(finding.also, place))
@@ -199,6 +215,7 @@ static void addRaces(const PassContext &context, const KernelView &kernel, kb::K
       std::optional<AccessFinding> race = findingOf(context, "possible-race", kernel, load);
       if (!race)
         continue;
+      race->bases.clear();
       race->finding.proof = FindingProof::Estimated;
       race->finding.message = llvm::formatv(
           "possible race: another thread may store the element of '{0}' that this loads",
@@ -239,6 +256,8 @@ void kbopt::addAnalysisFindings(const PassContext &context, const KernelView &ke
     addRaces(context, kernel, op, values, found);
   }
   for (AccessFinding &each : joinCauses(std::move(found))) {
+    if (!each.bases.empty())
+      each.finding.message = each.subject() + " " + each.finding.message;
     tryPasses(context, kernel, trials, each.access, each.finding);
     findings.push_back(std::move(each.finding));
   }

@@ -117,8 +117,17 @@ static std::vector<ProgramFinding> arrange(const ParsedProgram &program,
   llvm::stable_sort(
       all, [&](const ProgramFinding &a, const ProgramFinding &b) { return key(a) < key(b); });
   std::map<std::string, unsigned> seen;
+  std::set<FindingPlace> privateAtomics;
+  for (const ProgramFinding &finding : all)
+    if (finding.rule == "private-atomics") {
+      privateAtomics.insert({finding.begin, finding.end});
+      privateAtomics.insert(finding.also.begin(), finding.also.end());
+    }
   for (ProgramFinding &finding : all) {
     if (!kept.empty() && key(kept.back()) == key(finding))
+      continue;
+    // What a block combines need not be combined by its warps.
+    if (finding.rule == "warp-atomics" && privateAtomics.count({finding.begin, finding.end}))
       continue;
     if (isSuppressed(program, finding))
       continue;

@@ -38,6 +38,8 @@ public:
   /// Where \p pass applies in \p kernel, with its usual options. Empty for a pass that is not
   /// there, or that the program's architecture refuses.
   llvm::ArrayRef<AppliedSite> at(llvm::StringRef pass, const KernelView &kernel);
+  /// Whether \p pass is one for a model, which could be asked in \p kernel.
+  bool isAskable(llvm::StringRef pass, const KernelView &kernel) const;
   /// Gives \p finding the pass with its \p rewrite.
   void setPass(ProgramFinding &finding, llvm::StringRef pass, const Rewrite &rewrite) const;
 
@@ -58,6 +60,18 @@ void addAnalysisFindings(const PassContext &context, const KernelView &kernel, P
 /// Sites of \p kernel at which a pass that is a rule's applies.
 void addPassFindings(const PassContext &context, const KernelView &kernel, PassTrials &trials,
                      std::vector<ProgramFinding> &findings);
+
+/// The bytes of the main file where the optimised device code of a kernel has operations of one
+/// kind.
+class CodeOffsets {
+public:
+  CodeOffsets(const PassContext &context, const KernelView &kernel,
+              std::vector<CodePlace> OptimisedCode::*places);
+  bool isIn(unsigned begin, unsigned end) const;
+
+private:
+  std::vector<unsigned> offsets; ///< sorted
+};
 
 /// The expressions of \p kernel that compute in double precision because of literals that
 /// \p rewrite makes float, in source order: those of which the optimised device code has double

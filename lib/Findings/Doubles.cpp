@@ -28,33 +28,32 @@ static SourceRange doubleRange(const Stmt *statement) {
   return {};
 }
 
-/// The bytes of the main file where the device code of \p kernel has double arithmetic, sorted.
-static std::vector<unsigned> doubleOffsets(const PassContext &context, const KernelView &kernel) {
+CodeOffsets::CodeOffsets(const PassContext &context, const KernelView &kernel,
+                         std::vector<CodePlace> OptimisedCode::*places) {
   const SourceManager &sources = context.parsed().sources();
-  std::vector<unsigned> offsets;
   for (kb::KernelOp op : kernel.ops)
-    for (CodePlace place : context.imported().doubleArithmeticOf(op))
+    for (CodePlace place : context.imported().optimisedCodeOf(op).*places)
       offsets.push_back(sources.getFileOffset(
           sources.translateLineCol(sources.getMainFileID(), place.line, place.column)));
   llvm::sort(offsets);
-  return offsets;
+}
+
+bool CodeOffsets::isIn(unsigned begin, unsigned end) const {
+  auto first = llvm::lower_bound(offsets, begin);
+  return first != offsets.end() && *first < end;
 }
 
 std::vector<FindingPlace> kbopt::doubleExpressions(const PassContext &context,
                                                    const KernelView &kernel,
                                                    const Rewrite &rewrite) {
-  const std::vector<unsigned> offsets = doubleOffsets(context, kernel);
-  auto computes = [&](const FindingPlace &place) {
-    auto first = llvm::lower_bound(offsets, place.begin);
-    return first != offsets.end() && *first < place.end;
-  };
+  const CodeOffsets doubles(context, kernel, &OptimisedCode::doubles);
   std::vector<FindingPlace> places;
   ast::walk(kernel.function()->getBody(), [&](const Stmt *each) {
     SourceRange range = doubleRange(each);
     std::optional<FindingPlace> place =
         range.isValid() ? placeOf(context, range) : std::optional<FindingPlace>();
     // An expression is walked before those inside it.
-    if (place && touches(rewrite.edits, *place) && computes(*place) &&
+    if (place && touches(rewrite.edits, *place) && doubles.isIn(place->begin, place->end) &&
         (places.empty() || place->begin >= places.back().end))
       places.push_back(*place);
     return true;

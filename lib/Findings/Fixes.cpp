@@ -80,10 +80,23 @@ static bool mends(const PassContext &context, llvm::StringRef rule, const Applie
          (other == StrideClass::Unit || other == StrideClass::Uniform);
 }
 
+/// Whether the pass for a model \p pass is for what \p access does: structures are taken apart
+/// where a field of one is accessed.
+static bool isFor(llvm::StringRef pass, const clang::Expr *access) {
+  return pass != "aos-to-soa" || llvm::isa<clang::MemberExpr>(access->IgnoreParenImpCasts());
+}
+
 void kbopt::tryPasses(const PassContext &context, const KernelView &kernel, PassTrials &trials,
                       kb::AccessOp access, ProgramFinding &finding) {
-  for (llvm::StringRef pass : findingRule(finding.rule)->passes)
+  const auto &passes = findingRule(finding.rule)->passes;
+  for (llvm::StringRef pass : passes)
     for (const AppliedSite &applied : trials.at(pass, kernel))
       if (mends(context, finding.rule, applied, access))
         return trials.setPass(finding, pass, applied.rewrite);
+  const auto *assisted = llvm::find_if(passes, [&](llvm::StringRef pass) {
+    return !pass.empty() && isFor(pass, context.imported().exprOf(access)) &&
+           trials.isAskable(pass, kernel);
+  });
+  if (assisted != passes.end())
+    finding.assistedPass = assisted->str();
 }

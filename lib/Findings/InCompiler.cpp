@@ -32,7 +32,9 @@ llvm::Expected<std::vector<ProgramFinding>> kbopt::findingsOf(clang::ASTContext 
 std::string kbopt::noteOf(const ProgramFinding &finding) {
   std::string words = finding.pipeline();
   if (words.empty())
-    return "";
+    return finding.assistedPass.empty()
+               ? ""
+               : "pass '" + finding.assistedPass + "' may mend this, with a model";
   words = "-passes='" + words + "' ";
   words += "mends this: " + finding.summary;
   if (finding.promise != Promise::Bitwise)

@@ -6,7 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Collect.h"
+#include "kb-opt/Rewrite/DataPass.h"
 #include "kb-opt/Source/Anchor.h"
+#include "clang/AST/Stmt.h"
 
 using namespace kbopt;
 
@@ -49,32 +51,85 @@ void PassTrials::setPass(ProgramFinding &finding, llvm::StringRef pass,
     finding.replacements.push_back({edit.offset, edit.length, edit.replacement});
 }
 
-static unsigned pointersOf(const KernelView &kernel) {
-  return llvm::count_if(kernel.function()->parameters(), [](const clang::ParmVarDecl *each) {
-    return each->getType()->isPointerType();
-  });
+bool PassTrials::isAskable(llvm::StringRef pass, const KernelView &kernel) const {
+  const PassRegistration *registration = registry.lookup(pass);
+  if (!registration || registration->info->deterministic || !registration->info->assisted ||
+      !registration->info->refusalFor(context.parsed().command().arch).empty())
+    return false;
+  return !DataPass(*registration->info).sites(context, kernel).empty();
 }
 
-/// The places of the operations \p Op of \p kernel that \p rewrite changes; where it changes none
-/// of them itself, all of them.
-template <typename Op>
-static std::vector<FindingPlace>
-changedPlaces(const PassContext &context, const KernelView &kernel, const Rewrite &rewrite,
-              llvm::function_ref<const clang::Stmt *(Op)> statementOf) {
+/// Whether the compiler must take two pointers of \p kernel for the same memory, and it matters:
+/// neither is declared to be alone, and something may be stored through one of them.
+static bool mayStoreThroughAlias(const KernelView &kernel) {
+  unsigned pointers = 0, mutables = 0;
+  for (const clang::ParmVarDecl *each : kernel.function()->parameters())
+    if (each->getType()->isPointerType() && !each->getType().isRestrictQualified()) {
+      ++pointers;
+      mutables += !each->getType()->getPointeeType().isConstQualified();
+    }
+  return pointers > 1 && mutables > 0;
+}
+
+/// The atomics on global memory of \p kernel that \p rewrite changes; where it changes their
+/// surroundings alone, all of them.
+static std::vector<FindingPlace> changedAtomics(const PassContext &context,
+                                                const KernelView &kernel, const Rewrite &rewrite) {
   std::set<FindingPlace> all, changed;
   for (kb::KernelOp kernelOp : kernel.ops)
-    kernelOp->walk([&](Op op) {
-      const clang::Stmt *statement = statementOf(op);
-      std::optional<FindingPlace> place =
-          statement ? placeOf(context, statement->getSourceRange()) : std::optional<FindingPlace>();
-      if (!place)
+    kernelOp->walk([&](kb::AccessOp access) {
+      const clang::Expr *call = context.imported().exprOf(access);
+      if (!call || access.getKind() != kb::AccessKind::Atomic ||
+          access.getSpace() == kb::MemorySpace::Shared)
         return;
-      all.insert(*place);
-      if (touches(rewrite.edits, *place))
+      std::optional<FindingPlace> place = placeOf(context, call->getSourceRange());
+      if (place)
+        all.insert(*place);
+      if (place && touches(rewrite.edits, *place))
         changed.insert(*place);
     });
   const std::set<FindingPlace> &places = changed.empty() ? all : changed;
   return std::vector<FindingPlace>(places.begin(), places.end());
+}
+
+/// The condition of \p branch; null if it is no `if` and no choice between expressions.
+static const clang::Expr *conditionOf(const clang::Stmt *branch) {
+  if (const auto *choice = llvm::dyn_cast_or_null<clang::IfStmt>(branch))
+    return choice->getCond();
+  if (const auto *choice = llvm::dyn_cast_or_null<clang::ConditionalOperator>(branch))
+    return choice->getCond();
+  return nullptr;
+}
+
+/// The branches of \p kernel that \p rewrite makes selects of, without those that the compiler
+/// makes selects of anyway.
+static std::vector<FindingPlace> changedBranches(const PassContext &context,
+                                                 const KernelView &kernel, const Rewrite &rewrite) {
+  const CodeOffsets branches(context, kernel, &OptimisedCode::branches);
+  std::map<FindingPlace, bool> changed; // whether it is left in the device code
+  for (kb::KernelOp kernelOp : kernel.ops)
+    kernelOp->walk([&](kb::BranchOp branch) {
+      const clang::Stmt *statement = context.imported().stmtOf(branch);
+      const clang::Expr *condition = conditionOf(statement);
+      std::optional<FindingPlace> place, test;
+      if (condition) {
+        place = placeOf(context, statement->getSourceRange());
+        test = placeOf(context, condition->getSourceRange());
+      }
+      if (place && test && touches(rewrite.edits, *place))
+        changed[*place] |= branches.isIn(test->begin, test->end);
+    });
+  std::vector<FindingPlace> places;
+  for (const auto &[place, isLeft] : changed) {
+    // Around a branch that is changed another one is not.
+    bool isAround = llvm::any_of(changed, [&, &outer = place](const auto &other) {
+      return !(other.first == outer) && outer.begin <= other.first.begin &&
+             other.first.end <= outer.end;
+    });
+    if (isLeft && !isAround)
+      places.push_back(place);
+  }
+  return places;
 }
 
 /// Where the code stands for which \p rule has a pass that rewrites the kernel as a whole.
@@ -84,16 +139,8 @@ static std::vector<FindingPlace> placesInKernel(const PassContext &context, cons
   if (rule.id == "double-arithmetic")
     return doubleExpressions(context, kernel, applied.rewrite);
   if (rule.id == "divergent-branch")
-    return changedPlaces<kb::BranchOp>(context, kernel, applied.rewrite, [&](kb::BranchOp branch) {
-      return context.imported().stmtOf(branch);
-    });
-  return changedPlaces<kb::AccessOp>(
-      context, kernel, applied.rewrite, [&](kb::AccessOp access) -> const clang::Stmt * {
-        bool isShared = access.getSpace() == kb::MemorySpace::Shared;
-        return access.getKind() == kb::AccessKind::Atomic && !isShared
-                   ? context.imported().exprOf(access)
-                   : nullptr;
-      });
+    return changedBranches(context, kernel, applied.rewrite);
+  return changedAtomics(context, kernel, applied.rewrite);
 }
 
 /// The finding of \p rule at \p applied; nothing where what the pass changes is not what the rule
@@ -130,8 +177,7 @@ static void join(ProgramFinding &finding, ProgramFinding other) {
 void kbopt::addPassFindings(const PassContext &context, const KernelView &kernel,
                             PassTrials &trials, std::vector<ProgramFinding> &findings) {
   for (const FindingRule &rule : findingRules()) {
-    // A pointer that is alone overlaps with nothing.
-    if (rule.message.empty() || (rule.id == "missing-restrict" && pointersOf(kernel) < 2))
+    if (rule.message.empty() || (rule.id == "missing-restrict" && !mayStoreThroughAlias(kernel)))
       continue;
     std::optional<ProgramFinding> ofParameters;
     for (const AppliedSite &applied : trials.at(rule.passes[0], kernel)) {

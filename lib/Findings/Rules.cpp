@@ -8,11 +8,11 @@ using namespace kbopt;
 static constexpr FindingRule rules[] = {
     {"uncoalesced-access",
      "Neighbouring threads access memory far apart",
-     {"coalesce-accesses", "schedule"},
+     {"coalesce-accesses", "schedule", "aos-to-soa", "stage-transpose-in-shared"},
      ""},
     {"bank-conflict",
      "Threads of a warp wait for one bank of shared memory",
-     {"pad-shared-array"},
+     {"pad-shared-array", "swizzle-shared-array"},
      ""},
     {"possible-race", "Two threads may access the same element without order", {}, ""},
     {"single-thread", "One thread does all the work of a launch", {}, ""},

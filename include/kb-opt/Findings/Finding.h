@@ -26,8 +26,9 @@ class PassRegistry;
 struct FindingRule {
   llvm::StringRef id;
   llvm::StringRef title; ///< a sentence without its full stop
-  /// Those that may mend it, in the order in which they are tried; empty where there is none.
-  std::array<llvm::StringRef, 3> passes;
+  /// Those that may mend it, in the order in which they are tried, those for a model last; empty
+  /// where there is none.
+  std::array<llvm::StringRef, 4> passes;
   /// Of a finding that the first pass itself makes; empty where an analysis words it.
   llvm::StringRef message;
   /// What an edit of the pass must write for the finding to be true; empty: anything.
@@ -77,9 +78,10 @@ struct ProgramFinding {
   std::string message;            ///< lower case, no full stop, names the user's object
   std::vector<FindingPlace> also; ///< other places of the same cause, in the order of the text
   std::string pass;               ///< that was tried and mends it; empty where none does
-  std::string summary;            ///< what the pass did
-  std::vector<FindingReplacement> replacements; ///< of the pass
-  Promise promise = Promise::Bitwise;           ///< of the replacements
+  XX                              ///< what the pass did
+      std::vector<FindingReplacement>
+          replacements;               ///< of the pass
+  Promise promise = Promise::Bitwise; ///< of the replacements
   FindingProof proof = FindingProof::Proven;
   /// The same for a finding whose line has moved; differs between findings of one file.
   std::string fingerprint;
