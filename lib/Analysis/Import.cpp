@@ -26,9 +26,10 @@ public:
   Importer(const ParsedProgram &parsed, const analysis::DeviceModule &device, MLIRContext &context)
       : parsed(parsed), device(device), context(context), index(parsed) {}
 
-  llvm::Expected<ImportedProgram> run(llvm::function_ref<bool()> stop) {
+  llvm::Expected<ImportedProgram> run(StringRef bitcode, llvm::function_ref<bool()> stop) {
     ImportedProgram result;
     result.parsed = &parsed;
+    result.bitcode = bitcode.str();
     auto file = StringAttr::get(&context, parsed.shownFile());
     auto start = FileLineColLoc::get(file, 1, 1);
     result.module = ModuleOp::create(start);
@@ -200,11 +201,10 @@ llvm::Expected<ImportedProgram> importProgram(const ParsedProgram &parsed, llvm:
   auto device = analysis::DeviceModule::create(bitcode);
   if (!device)
     return device.takeError();
-  llvm::Expected<ImportedProgram> result = Importer(parsed, **device, context).run(stop);
+  llvm::Expected<ImportedProgram> result = Importer(parsed, **device, context).run(bitcode, stop);
   if (!result)
     return result.takeError();
   assert(succeeded(verify(*result->module)) && "the import made invalid kb IR");
-  result->bitcode = bitcode.str();
   result->stats.importMs =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return result;
