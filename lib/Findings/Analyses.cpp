@@ -16,6 +16,8 @@ constexpr int64_t typicalExtent = 4096;
 /// A warp must move this many times the sectors that its bytes fill; less is often served by the
 /// cache.
 constexpr unsigned worthwhileFactor = 4;
+/// Fewer sectors in a request are few, whatever share of them is used.
+constexpr unsigned fewSectors = 8;
 
 /// Whether only some threads of a warp get to \p access, and it is not known which: its cost says
 /// nothing then.
@@ -104,7 +106,8 @@ static std::optional<AccessFinding> uncoalesced(const PassContext &context,
     values.grid[i] = values.grid[i].value_or(typicalExtent);
   }
   std::optional<RequestCost> cost = activeRequestCost(access, values);
-  if (!cost || cost->lanes < 8 || cost->sectors < worthwhileFactor * cost->idealSectors)
+  if (!cost || cost->lanes < 8 || cost->sectors < fewSectors ||
+      cost->sectors < worthwhileFactor * cost->idealSectors)
     return std::nullopt;
   std::optional<AccessFinding> found = findingOf(context, "uncoalesced-access", kernel, access);
   if (!found)
@@ -202,6 +205,13 @@ static void addRaces(const PassContext &context, const KernelView &kernel, kb::K
            access.getBase().getKind() == kb::BaseKind::Argument && access.getAddress() &&
            !runsInFewLanes(access);
   };
+  // Rows are taken to be longer than a block has threads, so that those of a block do not meet in
+  // different rows.
+  LaunchValues typical = values;
+  for (kb::AccessOp access : accesses)
+    if (access.getAddress())
+      for (mlir::StringAttr symbol : access.getAddress()->getSymbols())
+        typical.symbols.try_emplace(symbol.getValue(), typicalExtent);
   for (kb::AccessOp store : accesses) {
     if (store.getKind() != kb::AccessKind::Store || !isGlobal(store) ||
         !unprovenAssumption(store).empty() ||
@@ -210,7 +220,7 @@ static void addRaces(const PassContext &context, const KernelView &kernel, kb::K
     for (kb::AccessOp load : accesses) {
       if (load.getKind() != kb::AccessKind::Load || !isGlobal(load) ||
           load.getBase() != store.getBase() || !unprovenAssumption(load).empty() ||
-          !threadsMayOverlap(store, load, values).proven())
+          !threadsMayOverlap(store, load, typical, /*sameBlock=*/true).proven())
         continue;
       std::optional<AccessFinding> race = findingOf(context, "possible-race", kernel, load);
       if (!race)
@@ -225,21 +235,26 @@ static void addRaces(const PassContext &context, const KernelView &kernel, kb::K
   }
 }
 
-/// Launches with one block of one thread.
+/// Launches with one block of one thread, of a kernel with a loop that more threads could share.
 static void addSingleThreads(const PassContext &context, const KernelView &kernel, kb::KernelOp op,
                              std::vector<ProgramFinding> &findings) {
+  if (!op->walk([](kb::LoopOp) { return mlir::WalkResult::interrupt(); }).wasInterrupted())
+    return;
+  std::optional<ProgramFinding> finding;
   for (kb::LaunchOp launch : context.imported().launchesOf(op)) {
     auto one = [](int64_t value) { return value == 1; };
     if (!llvm::all_of(launch.getGridValues(), one) || !llvm::all_of(launch.getBlockValues(), one))
       continue;
-    const LaunchFact *fact = context.imported().factOf(launch);
-    std::optional<ProgramFinding> finding =
-        findingAt(context, "single-thread", kernel, fact->call->getSourceRange());
+    const clang::SourceRange range = context.imported().factOf(launch)->call->getSourceRange();
     if (!finding)
-      continue;
-    finding->message = ("one thread does all the work of '" + kernel.name() + "'").str();
-    findings.push_back(std::move(*finding));
+      finding = findingAt(context, "single-thread", kernel, range);
+    else if (std::optional<FindingPlace> place = placeOf(context, range))
+      finding->also.push_back(*place);
   }
+  if (!finding)
+    return;
+  finding->message = ("one thread does all the work of '" + kernel.name() + "'").str();
+  findings.push_back(std::move(*finding));
 }
 
 void kbopt::addAnalysisFindings(const PassContext &context, const KernelView &kernel,

@@ -71,11 +71,29 @@ static bool mayStoreThroughAlias(const KernelView &kernel) {
   return pointers > 1 && mutables > 0;
 }
 
-/// The atomics on global memory of \p kernel that \p rewrite changes; where it changes their
-/// surroundings alone, all of them.
+/// Whether the threads of a block can meet at \p atomic: more than one gets there, and they do not
+/// each have an element of their own.
+static bool isShared(kb::AccessOp atomic) {
+  const LaunchValues values = LaunchValues::common(atomic->getParentOfType<kb::KernelOp>());
+  const StrideClass stride = laneStride(atomic, 0, values).kind;
+  if (stride != StrideClass::Uniform && stride != StrideClass::Unknown)
+    return false;
+  std::optional<kb::DomainAttr> domain = atomic.getDomain();
+  if (!domain || domain->isUnknown())
+    return true;
+  mlir::IntegerSet set = domain->getSet();
+  for (unsigned i = 0; i < set.getNumConstraints(); ++i)
+    if (set.isEq(i) && set.getConstraint(i).isFunctionOfDim(kb::tidDim))
+      return false;
+  return true;
+}
+
+/// The atomics on global memory of \p kernel that \p rewrite changes and at which threads can meet;
+/// where it changes their surroundings alone, all such atomics.
 static std::vector<FindingPlace> changedAtomics(const PassContext &context,
                                                 const KernelView &kernel, const Rewrite &rewrite) {
   std::set<FindingPlace> all, changed;
+  bool changesAny = false;
   for (kb::KernelOp kernelOp : kernel.ops)
     kernelOp->walk([&](kb::AccessOp access) {
       const clang::Expr *call = context.imported().exprOf(access);
@@ -83,12 +101,15 @@ static std::vector<FindingPlace> changedAtomics(const PassContext &context,
           access.getSpace() == kb::MemorySpace::Shared)
         return;
       std::optional<FindingPlace> place = placeOf(context, call->getSourceRange());
-      if (place)
+      const bool isChanged = place && touches(rewrite.edits, *place);
+      changesAny |= isChanged;
+      if (place && isShared(access)) {
         all.insert(*place);
-      if (place && touches(rewrite.edits, *place))
-        changed.insert(*place);
+        if (isChanged)
+          changed.insert(*place);
+      }
     });
-  const std::set<FindingPlace> &places = changed.empty() ? all : changed;
+  const std::set<FindingPlace> &places = changesAny ? changed : all;
   return std::vector<FindingPlace>(places.begin(), places.end());
 }
 

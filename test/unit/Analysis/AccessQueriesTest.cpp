@@ -168,7 +168,7 @@ TEST_F(AccessQueries, CountsTheLanesThatTakePart) {
   EXPECT_EQ(guarded("<: tid.x == 0 exact>", block(256))->lanes, 1u);
   // Another warp has all its lanes.
   EXPECT_EQ(guarded("<: tid.x - 40 >= 0 exact>", block(256))->lanes, 32u);
-  EXPECT_EQ(guarded("<: tid.y == 1 exact>", block(32, 8))->lanes, 32u);
+  EXPECT_EQ(guarded("<: tid.y - 1 == 0 exact>", block(32, 8))->lanes, 32u);
   // Which lanes pass is not known.
   EXPECT_EQ(guarded("<with [n] : n - tid.x >= 0 exact>", block(256))->lanes, 32u);
   EXPECT_FALSE(guarded("<: tid.x - 1000 >= 0 exact>", block(256)));
@@ -181,7 +181,7 @@ TEST_F(AccessQueries, CountsConflictsOfPaddedRows) {
   EXPECT_EQ(padded("<: tid.x * 128>", block(32, 32), 128, 4), 1u);
   // Two rows of 16 lanes in a tile of 18 columns: one more does not part them.
   EXPECT_EQ(padded("<: tid.y * 72 + tid.x * 4>", block(16, 16), 72, 4), 2u);
-  EXPECT_EQ(padded("<: tid.y * 72 + tid.x * 4>", block(16, 16), 72, 56), 1u);
+  EXPECT_EQ(padded("<: tid.y * 72 + tid.x * 4>", block(16, 16), 72, 120), 1u);
 }
 
 TEST_F(AccessQueries, ReuseAndFootprint) {
