@@ -1,4 +1,5 @@
 //===- HostUses.cpp - How host code uses its variables and functions -------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "HostUses.h"
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/AST/ExprCXX.h"

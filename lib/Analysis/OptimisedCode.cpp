@@ -1,4 +1,5 @@
 //===- OptimisedCode.cpp - What optimisations leave of a kernel ------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns finding the double arithmetic and the branches that a kernel still has when its device code
 // is optimised.

@@ -1,4 +1,5 @@
 //===- Doubles.cpp - Float expressions that compute in double -------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns which expressions of a kernel double literals make double, in the device code and not only
 // in the text.

@@ -1,4 +1,5 @@
 //===- Fixes.cpp - The passes that mend an access -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns whether a pass that applies in a kernel mends one access of it.
 //

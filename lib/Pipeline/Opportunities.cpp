@@ -1,4 +1,5 @@
 //===- Opportunities.cpp - Where passes could act -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns asking passes about every site of a program.
 //

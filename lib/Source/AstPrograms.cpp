@@ -1,4 +1,5 @@
 //===- AstPrograms.cpp - The program that an AST is of --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Source/AstPrograms.h"
 #include "llvm/ADT/DenseMap.h"
 

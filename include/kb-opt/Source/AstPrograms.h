@@ -1,4 +1,5 @@
 //===- AstPrograms.h - The program that an AST is of ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Owns finding the parsed program of an AST, for questions that are asked with AST nodes alone and
 // keep their answers (`ParsedProgram::derived`).
