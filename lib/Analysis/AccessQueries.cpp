@@ -14,6 +14,7 @@ using namespace mlir;
 namespace kbopt {
 
 static constexpr int64_t sectorBytes = 32, warpLanes = 32, banks = 32, bankBytes = 4;
+static constexpr int64_t mostThreadsOfBlock = 1024;
 
 llvm::StringRef strideClassName(StrideClass stride) {
   switch (stride) {
@@ -216,10 +217,49 @@ LaneStride loopStride(kb::AccessOp access, llvm::StringRef loop, const LaunchVal
   return {};
 }
 
+/// The conditions of an access that rule threads out of it, whatever block and iteration they are
+/// in.
+class ThreadFilter {
+public:
+  ThreadFilter(kb::AccessOp access, const LaunchValues &values) : domain(access.getDomainAttr()) {
+    if (!domain || domain.isUnknown())
+      return;
+    IntegerSet set = domain.getSet();
+    AffineMap all = AffineMap::get(set.getNumDims(), set.getNumSymbols(), set.getConstraints(),
+                                   set.getContext());
+    for (unsigned i = 0; i < set.getNumConstraints(); ++i)
+      conditions.push_back(substitute(kb::ExprAttr::get(access.getContext(), domain.getLoops(),
+                                                        domain.getSymbols(), all.getSubMap({i})),
+                                      values));
+    point.dims.assign(set.getNumDims(), std::nullopt);
+    point.symbols.assign(set.getNumSymbols(), std::nullopt);
+  }
+
+  bool rulesOut(int64_t x, int64_t y, int64_t z) {
+    if (conditions.empty())
+      return false;
+    point.dims[0] = x;
+    point.dims[1] = y;
+    point.dims[2] = z;
+    for (auto [position, condition] : llvm::enumerate(conditions))
+      if (auto value = evaluateAt(condition, point);
+          value && (domain.getSet().isEq(position) ? *value != 0 : *value < 0))
+        return true;
+    return false;
+  }
+
+private:
+  kb::DomainAttr domain;
+  SmallVector<AffineExpr> conditions;
+  Point point;
+};
+
 /// Offsets of threads [first, first + count) of block 0; nothing if one is not
-/// known. Uniform unknowns are taken as 0, which shifts all lanes alike.
+/// known. Uniform unknowns are taken as 0, which shifts all lanes alike. Threads that \p filter
+/// rules out are left out.
 static std::optional<SmallVector<int64_t>> offsets(kb::AccessOp access, const LaunchValues &values,
-                                                   int64_t first, int64_t count) {
+                                                   int64_t first, int64_t count,
+                                                   ThreadFilter *filter = nullptr) {
   kb::ExprAttr address = access.getAddressAttr();
   if (!address || !values.block[0])
     return std::nullopt;
@@ -253,6 +293,8 @@ static std::optional<SmallVector<int64_t>> offsets(kb::AccessOp access, const La
     point.dims[0] = thread % x;
     point.dims[1] = thread / x % y;
     point.dims[2] = thread / (x * y);
+    if (filter && filter->rulesOut(*point.dims[0], *point.dims[1], *point.dims[2]))
+      continue;
     int64_t sum = 0;
     for (AffineExpr part : parts) {
       auto value = evaluateAt(part, point);
@@ -279,15 +321,19 @@ static uint64_t distinctBytes(ArrayRef<int64_t> starts, int64_t bytes) {
   return total;
 }
 
+/// Lanes that are served together where each has \p bytes.
+static size_t lanesPerGroup(int64_t bytes) {
+  return warpLanes / (bytes <= 4 ? 1 : bytes <= 8 ? 2 : 4);
+}
+
 /// Visits of the busiest bank. A request of 8 or 16 bytes a lane is served in
 /// two or four groups of lanes.
 static unsigned wavefrontsOf(ArrayRef<int64_t> starts, int64_t bytes) {
-  size_t groups = bytes <= 4 ? 1 : bytes <= 8 ? 2 : 4;
-  size_t lanesPerGroup = warpLanes / groups;
+  const size_t group = lanesPerGroup(bytes);
   unsigned total = 0;
-  for (size_t first = 0; first < starts.size(); first += lanesPerGroup) {
+  for (size_t first = 0; first < starts.size(); first += group) {
     std::vector<std::set<int64_t>> words(banks);
-    for (int64_t start : starts.slice(first, std::min(lanesPerGroup, starts.size() - first)))
+    for (int64_t start : starts.slice(first, std::min(group, starts.size() - first)))
       for (int64_t word = floorDivide(start, bankBytes);
            word <= floorDivide(start + bytes - 1, bankBytes); ++word)
         words[((word % banks) + banks) % banks].insert(word);
@@ -299,31 +345,72 @@ static unsigned wavefrontsOf(ArrayRef<int64_t> starts, int64_t bytes) {
   return total;
 }
 
-std::optional<RequestCost> requestCost(kb::AccessOp access, const LaunchValues &values,
-                                       unsigned warp) {
+/// The cost of one request whose lanes begin at \p starts.
+static RequestCost costOf(kb::AccessOp access, ArrayRef<int64_t> starts) {
   int64_t bytes = access.getBytes();
-  if (bytes <= 0)
-    return std::nullopt;
-  auto starts = offsets(access, values, int64_t(warp) * warpLanes, warpLanes);
-  if (!starts || starts->empty())
-    return std::nullopt;
   RequestCost cost;
-  cost.lanes = starts->size();
+  cost.lanes = starts.size();
   cost.bytesRequested = uint64_t(cost.lanes) * bytes;
-  cost.bytesDistinct = distinctBytes(*starts, bytes);
+  cost.bytesDistinct = distinctBytes(starts, bytes);
   std::set<int64_t> sectors;
-  for (int64_t start : *starts)
+  for (int64_t start : starts)
     for (int64_t sector = floorDivide(start, sectorBytes);
          sector <= floorDivide(start + bytes - 1, sectorBytes); ++sector)
       sectors.insert(sector);
   cost.sectors = sectors.size();
   cost.idealSectors = (cost.bytesDistinct + sectorBytes - 1) / sectorBytes;
   if (access.getSpace() == kb::MemorySpace::Shared) {
-    cost.wavefronts = wavefrontsOf(*starts, bytes);
+    cost.wavefronts = wavefrontsOf(starts, bytes);
     cost.idealWavefronts =
-        std::max<unsigned>(1, (cost.bytesDistinct + banks * bankBytes - 1) / (banks * bankBytes));
+        std::max<unsigned>((cost.lanes + lanesPerGroup(bytes) - 1) / lanesPerGroup(bytes),
+                           (cost.bytesDistinct + banks * bankBytes - 1) / (banks * bankBytes));
   }
   return cost;
+}
+
+std::optional<RequestCost> requestCost(kb::AccessOp access, const LaunchValues &values,
+                                       unsigned warp) {
+  if (access.getBytes() <= 0)
+    return std::nullopt;
+  auto starts = offsets(access, values, int64_t(warp) * warpLanes, warpLanes);
+  if (!starts || starts->empty())
+    return std::nullopt;
+  return costOf(access, *starts);
+}
+
+/// Where the lanes begin that take part in \p access, of the first warp that has most of them.
+static SmallVector<int64_t> activeOffsets(kb::AccessOp access, const LaunchValues &values) {
+  if (access.getBytes() <= 0 || !values.block[0])
+    return {};
+  ThreadFilter filter(access, values);
+  const int64_t threads =
+      *values.block[0] * values.block[1].value_or(1) * values.block[2].value_or(1);
+  SmallVector<int64_t> most;
+  for (int64_t first = 0;
+       first < std::min<int64_t>(threads, mostThreadsOfBlock) && most.size() < size_t(warpLanes);
+       first += warpLanes) {
+    auto starts = offsets(access, values, first, warpLanes, &filter);
+    if (!starts)
+      return {};
+    if (starts->size() > most.size())
+      most = std::move(*starts);
+  }
+  return most;
+}
+
+std::optional<RequestCost> activeRequestCost(kb::AccessOp access, const LaunchValues &values) {
+  SmallVector<int64_t> starts = activeOffsets(access, values);
+  return starts.empty() ? std::nullopt : std::optional(costOf(access, starts));
+}
+
+std::optional<RequestCost> paddedRequestCost(kb::AccessOp access, const LaunchValues &values,
+                                             int64_t rowBytes, int64_t padBytes) {
+  SmallVector<int64_t> starts = activeOffsets(access, values);
+  if (starts.empty() || rowBytes <= 0)
+    return std::nullopt;
+  for (int64_t &start : starts)
+    start += floorDivide(start, rowBytes) * padBytes;
+  return costOf(access, starts);
 }
 
 static std::optional<SmallVector<int64_t>> blockOffsets(kb::AccessOp access,

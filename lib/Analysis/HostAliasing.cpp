@@ -6,6 +6,7 @@
 // an allocation filled.
 //
 //===----------------------------------------------------------------------===//
+#include "HostUses.h"
 #include "kb-opt/Analysis/LaunchArguments.h"
 #include "kb-opt/Analysis/Legality.h"
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
@@ -14,84 +15,15 @@
 #include "llvm/ADT/StringSet.h"
 
 using namespace clang;
+using namespace kbopt::analysis;
 
 namespace kbopt {
 namespace {
 
-bool isAllocation(const FunctionDecl *function) {
-  static const llvm::StringSet<> names = {"cudaMalloc", "cudaMallocManaged", "cudaMallocAsync",
-                                          "cudaMallocHost", "cudaHostAlloc"};
-  return function && function->getDeclName().isIdentifier() && names.contains(function->getName());
-}
-
-/// All functions of the main file, for callers and for global variables.
-struct FunctionFinder : DynamicRecursiveASTVisitor {
-  explicit FunctionFinder(const SourceManager &sources) : sources(sources) {
-    ShouldVisitTemplateInstantiations = true;
-  }
-  bool VisitFunctionDecl(FunctionDecl *function) override {
-    if (function->doesThisDeclarationHaveABody() && !function->isDependentContext())
-      functions.push_back(function);
-    return true;
-  }
-  const SourceManager &sources;
-  std::vector<const FunctionDecl *> functions;
-};
-
-std::vector<const FunctionDecl *> functionsOf(const ParsedProgram &program) {
-  const SourceManager &sources = program.sources();
-  FunctionFinder finder(sources);
-  for (Decl *decl : program.context().getTranslationUnitDecl()->noload_decls())
-    if (!sources.isInSystemHeader(decl->getLocation()))
-      finder.TraverseDecl(decl);
-  return finder.functions;
-}
-
-/// Every mention of \p variable is a read, or `&variable` as the first argument
-/// of an allocation.
-struct AllocationChecker : DynamicRecursiveASTVisitor {
-  bool VisitCallExpr(CallExpr *call) override {
-    if (!isAllocation(call->getDirectCallee()) || call->getNumArgs() == 0)
-      return true;
-    const Expr *target = call->getArg(0)->IgnoreParenCasts();
-    if (auto *address = dyn_cast<UnaryOperator>(target);
-        address && address->getOpcode() == UO_AddrOf)
-      if (auto *ref = dyn_cast<DeclRefExpr>(address->getSubExpr()->IgnoreParens());
-          ref && ref->getDecl()->getCanonicalDecl() == variable) {
-        allowed.insert(ref);
-        allocated = true;
-      }
-    return true;
-  }
-  bool VisitImplicitCastExpr(ImplicitCastExpr *cast) override {
-    if (cast->getCastKind() == CK_LValueToRValue)
-      if (auto *ref = dyn_cast<DeclRefExpr>(cast->getSubExpr()->IgnoreParens()))
-        allowed.insert(ref);
-    return true;
-  }
-  bool VisitBinaryOperator(BinaryOperator *op) override {
-    // p = nullptr after cudaFree.
-    if (op->getOpcode() == BO_Assign)
-      if (auto *ref = dyn_cast<DeclRefExpr>(op->getLHS()->IgnoreParens());
-          ref && op->getRHS()->IgnoreParenCasts()->isNullPointerConstant(
-                     ref->getDecl()->getASTContext(), Expr::NPC_ValueDependentIsNotNull))
-        allowed.insert(ref);
-    return true;
-  }
-  bool VisitDeclRefExpr(DeclRefExpr *ref) override {
-    if (ref->getDecl()->getCanonicalDecl() == variable && !allowed.count(ref))
-      escapes = true;
-    return true;
-  }
-  const ValueDecl *variable = nullptr;
-  llvm::DenseSet<const DeclRefExpr *> allowed;
-  bool allocated = false, escapes = false;
-};
-
 class HostAliasing {
 public:
   explicit HostAliasing(const ParsedProgram &program)
-      : program(program), functions(functionsOf(program)) {}
+      : program(program), uses(HostUses::of(program)) {}
 
   /// \p a and \p b as seen in \p host.
   Answer mayOverlap(const Expr *a, const Expr *b, const FunctionDecl *host, unsigned depth) {
@@ -128,9 +60,9 @@ public:
     if (!isa<ParmVarDecl>(root.variable))
       return isAllocated(root.variable, host);
     auto *owner = dyn_cast_or_null<FunctionDecl>(root.variable->getParentFunctionOrMethod());
-    std::vector<Call> calls;
-    return findCalls(owner ? owner : host, calls).proven() &&
-           llvm::all_of(calls, [&](const Call &call) {
+    const FunctionDecl *callee = owner ? owner : host;
+    return areCallsInSight(callee).proven() &&
+           llvm::all_of(uses.callsOf(callee), [&](const HostCall &call) {
              const Expr *passed = call.passed(root.variable);
              return passed && startsAllocation(passed, call.caller, depth + 1);
            });
@@ -200,7 +132,7 @@ private:
     const auto *call =
         dyn_cast<CallExpr>(init->IgnoreParenCasts()->IgnoreImplicit()->IgnoreParenCasts());
     const FunctionDecl *callee = call ? call->getDirectCallee() : nullptr, *definition = nullptr;
-    if (!callee || !callee->hasBody(definition) || !llvm::is_contained(functions, definition))
+    if (!callee || !callee->hasBody(definition) || !uses.contains(definition))
       return false;
     struct Returns : DynamicRecursiveASTVisitor {
       bool VisitReturnStmt(ReturnStmt *statement) override {
@@ -225,69 +157,29 @@ private:
   }
 
   bool isAllocated(const VarDecl *variable, const FunctionDecl *host) {
-    AllocationChecker checker;
-    checker.variable = variable->getCanonicalDecl();
-    checker.allocated = variable->hasLocalStorage() && variable->hasInit() &&
-                        returnsAllocation(variable->getInit());
+    variable = variable->getCanonicalDecl();
+    const VariableUses *seen;
     if (auto *owner = dyn_cast_or_null<FunctionDecl>(variable->getParentFunctionOrMethod())) {
       if (!owner->getBody() || variable->isStaticLocal())
         return false;
-      checker.TraverseStmt(owner->getBody());
+      seen = &uses.usesIn(owner);
     } else {
       if (!variable->isInAnonymousNamespace() &&
           variable->getFormalLinkage() == Linkage::External &&
           !program.sources().isInMainFile(variable->getLocation()))
         return false;
-      for (const FunctionDecl *function : functions)
-        checker.TraverseStmt(function->getBody());
+      seen = &uses.usesAnywhere();
     }
-    return checker.allocated && !checker.escapes;
+    bool isReturned = variable->hasLocalStorage() && variable->hasInit() &&
+                      returnsAllocation(variable->getInit());
+    return (isReturned || seen->allocated.contains(variable)) && !seen->escaped.contains(variable);
   }
 
-  struct Call {
-    const CallExpr *call;
-    const FunctionDecl *caller;
-
-    /// What is passed for \p variable; null if it is no parameter.
-    const Expr *passed(const VarDecl *variable) const {
-      auto *parameter = dyn_cast<ParmVarDecl>(variable);
-      return parameter && parameter->getFunctionScopeIndex() < call->getNumArgs()
-                 ? call->getArg(parameter->getFunctionScopeIndex())
-                 : nullptr;
-    }
-  };
-
-  /// All calls of \p host, or why they are not all in sight.
-  Answer findCalls(const FunctionDecl *host, std::vector<Call> &calls) {
-    struct CallFinder : DynamicRecursiveASTVisitor {
-      const FunctionDecl *host = nullptr;
-      std::vector<const CallExpr *> calls;
-      llvm::DenseSet<const Expr *> callees;
-      bool escapes = false;
-      bool VisitCallExpr(CallExpr *call) override {
-        if (const FunctionDecl *callee = call->getDirectCallee();
-            callee && callee->getCanonicalDecl() == host->getCanonicalDecl()) {
-          calls.push_back(call);
-          callees.insert(call->getCallee()->IgnoreParenImpCasts());
-        }
-        return true;
-      }
-      bool VisitDeclRefExpr(DeclRefExpr *ref) override {
-        if (ref->getDecl()->getCanonicalDecl() == host->getCanonicalDecl() && !callees.count(ref))
-          escapes = true;
-        return true;
-      }
-    };
-    for (const FunctionDecl *caller : functions) {
-      CallFinder finder;
-      finder.host = host;
-      finder.TraverseStmt(caller->getBody());
-      if (finder.escapes)
-        return Answer::dontKnow("'" + host->getNameAsString() + "' is called through a pointer");
-      for (const CallExpr *call : finder.calls)
-        calls.push_back({call, caller});
-    }
-    if (calls.empty())
+  /// Whether all calls of \p host can be seen, or why not.
+  Answer areCallsInSight(const FunctionDecl *host) {
+    if (uses.isNamedOutsideCalls(host))
+      return Answer::dontKnow("'" + host->getNameAsString() + "' is called through a pointer");
+    if (uses.callsOf(host).empty())
       return Answer::dontKnow("no call of '" + host->getNameAsString() + "' is in sight");
     return Answer::yes();
   }
@@ -297,11 +189,10 @@ private:
                         unsigned depth) {
     if (depth > 4)
       return Answer::dontKnow("the calls are nested too deeply");
-    std::vector<Call> calls;
-    if (Answer inSight = findCalls(host, calls); !inSight.proven())
+    if (Answer inSight = areCallsInSight(host); !inSight.proven())
       return inSight;
     Answer result = Answer::no("");
-    for (const Call &call : calls) {
+    for (const HostCall &call : uses.callsOf(host)) {
       const Expr *fromA = call.passed(a), *fromB = call.passed(b);
       if (!fromA || !fromB)
         return Answer::dontKnow("'" + (fromA ? b : a)->getName().str() +
@@ -314,7 +205,7 @@ private:
   }
 
   const ParsedProgram &program;
-  std::vector<const FunctionDecl *> functions;
+  HostUses &uses;
 };
 
 } // namespace

@@ -10,6 +10,7 @@
 #include "HostValues.h"
 #include "KernelImporter.h"
 #include "kb-opt/Analysis/Legality.h"
+#include "kb-opt/Support/Interrupt.h"
 #include "mlir/IR/Verifier.h"
 #include "clang/AST/Attr.h"
 #include "clang/AST/ExprCXX.h"
@@ -25,9 +26,10 @@ public:
   Importer(const ParsedProgram &parsed, const analysis::DeviceModule &device, MLIRContext &context)
       : parsed(parsed), device(device), context(context), index(parsed) {}
 
-  ImportedProgram run() {
+  llvm::Expected<ImportedProgram> run(StringRef bitcode, llvm::function_ref<bool()> stop) {
     ImportedProgram result;
     result.parsed = &parsed;
+    result.bitcode = bitcode.str();
     auto file = StringAttr::get(&context, parsed.shownFile());
     auto start = FileLineColLoc::get(file, 1, 1);
     result.module = ModuleOp::create(start);
@@ -36,8 +38,11 @@ public:
     result.program.getBody().emplaceBlock();
     result.launches = findLaunches(parsed);
     for (const KernelFact &fact : findKernels(parsed))
-      for (const KernelFact::Instance &instance : fact.instances)
+      for (const KernelFact::Instance &instance : fact.instances) {
+        if (stop())
+          return interruption();
         importKernel(result, fact, instance);
+      }
     importLaunches(result);
     result.statements = std::move(ties.statements);
     result.declarations = std::move(ties.declarations);
@@ -78,7 +83,8 @@ private:
 
   void importKernel(ImportedProgram &result, const KernelFact &fact,
                     const KernelFact::Instance &instance) {
-    if (result.program.lookupSymbol(instance.mangledName))
+    auto symbol = StringAttr::get(&context, instance.mangledName);
+    if (result.kernelsByName.contains(symbol))
       return;
     const clang::FunctionDecl *declaration = instance.function;
     auto builder = OpBuilder::atBlockEnd(&result.program.getBody().front());
@@ -105,6 +111,7 @@ private:
                                    instance.mangledName, name, builder.getArrayAttr(params),
                                    builder.getArrayAttr({}), ArrayAttr(), maxThreads, minBlocks);
     op.getBody().emplaceBlock();
+    result.kernelsByName[symbol] = op;
     ties.declarations[op] = declaration;
     ties.functions[op] = declaration;
     llvm::Function *function = device.kernel(instance.mangledName);
@@ -150,7 +157,8 @@ private:
                                                                     : text(argument));
       auto orUnknown = [&](StringAttr known) { return known ? known : builder.getStringAttr("?"); };
       for (const std::string &name : fact.mangledNames) {
-        if (!result.program.lookupSymbol(name))
+        auto symbol = StringAttr::get(&context, name);
+        if (!result.kernelsByName.contains(symbol))
           continue;
         auto op = kb::LaunchOp::create(
             builder, location(fact.call->getSourceRange()), name, orUnknown(text(fact.grid)),
@@ -158,12 +166,15 @@ private:
             builder.getArrayAttr(arguments), builder.getDenseI64ArrayAttr(grid),
             builder.getDenseI64ArrayAttr(block));
         result.launchIndex[op] = position;
+        result.launchesByKernel[symbol].push_back(op);
       }
     }
   }
 
   void tally(ImportedProgram &result) {
-    result.program.walk([&](Operation *op) {
+    result.program.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (const clang::Stmt *statement = result.statements.lookup(op))
+        result.opsByPlace[statement->getBeginLoc()].push_back(op);
       if (auto access = dyn_cast<kb::AccessOp>(op)) {
         ++result.stats.accesses;
         result.stats.mapped += bool(access.getAddressAttr());
@@ -183,15 +194,18 @@ private:
 };
 
 llvm::Expected<ImportedProgram> importProgram(const ParsedProgram &parsed, llvm::StringRef bitcode,
-                                              MLIRContext &context) {
+                                              MLIRContext &context,
+                                              llvm::function_ref<bool()> stop) {
   auto start = std::chrono::steady_clock::now();
   context.loadDialect<kb::KbDialect>();
   auto device = analysis::DeviceModule::create(bitcode);
   if (!device)
     return device.takeError();
-  ImportedProgram result = Importer(parsed, **device, context).run();
-  assert(succeeded(verify(*result.module)) && "the import made invalid kb IR");
-  result.stats.importMs =
+  llvm::Expected<ImportedProgram> result = Importer(parsed, **device, context).run(bitcode, stop);
+  if (!result)
+    return result.takeError();
+  assert(succeeded(verify(*result->module)) && "the import made invalid kb IR");
+  result->stats.importMs =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return result;
 }
@@ -218,24 +232,23 @@ const clang::FunctionDecl *ImportedProgram::functionOf(Operation *op) const {
   return functions.lookup(op);
 }
 
-template <typename Op>
-static SmallVector<Op> opsAt(const llvm::DenseMap<Operation *, const clang::Stmt *> &statements,
-                             kb::ProgramOp program, const clang::Stmt *wanted) {
+template <typename Op> SmallVector<Op> ImportedProgram::opsOf(const clang::Stmt *wanted) const {
   SmallVector<Op> result;
-  program->walk<WalkOrder::PreOrder>([&](Op op) {
-    const clang::Stmt *statement = statements.lookup(op);
-    if (statement &&
-        (statement == wanted || statement->getSourceRange() == wanted->getSourceRange()))
+  auto found = opsByPlace.find(wanted->getBeginLoc());
+  if (found == opsByPlace.end())
+    return result;
+  for (Operation *each : found->second)
+    if (auto op = dyn_cast<Op>(each);
+        op && statements.lookup(each)->getSourceRange() == wanted->getSourceRange())
       result.push_back(op);
-  });
   return result;
 }
 
 SmallVector<kb::AccessOp> ImportedProgram::accessesOf(const clang::Expr *expr) const {
-  return opsAt<kb::AccessOp>(statements, program, expr);
+  return opsOf<kb::AccessOp>(expr);
 }
 SmallVector<kb::LoopOp> ImportedProgram::loopsOf(const clang::Stmt *stmt) const {
-  return opsAt<kb::LoopOp>(statements, program, stmt);
+  return opsOf<kb::LoopOp>(stmt);
 }
 
 void ImportedProgram::print(llvm::raw_ostream &os, bool locations) const {
@@ -253,19 +266,20 @@ SmallVector<kb::KernelOp> ImportedProgram::kernels() const {
 
 SmallVector<kb::KernelOp> ImportedProgram::kernelsOf(const KernelFact &fact) const {
   SmallVector<kb::KernelOp> result;
-  for (kb::KernelOp kernel : kernels())
-    for (const KernelFact::Instance &instance : fact.instances)
-      if (kernel.getSymName() == instance.mangledName)
-        result.push_back(kernel);
+  for (const KernelFact::Instance &instance : fact.instances) {
+    auto name =
+        StringAttr::get(const_cast<kb::ProgramOp &>(program).getContext(), instance.mangledName);
+    if (auto found = kernelsByName.find(name); found != kernelsByName.end())
+      result.push_back(found->second);
+  }
   return result;
 }
 
 SmallVector<kb::LaunchOp> ImportedProgram::launchesOf(kb::KernelOp kernel) const {
-  SmallVector<kb::LaunchOp> result;
-  for (auto launch : const_cast<kb::ProgramOp &>(program).getBody().getOps<kb::LaunchOp>())
-    if (launch.getKernel() == kernel.getSymName())
-      result.push_back(launch);
-  return result;
+  auto found = launchesByKernel.find(kernel.getSymNameAttr());
+  if (found == launchesByKernel.end())
+    return {};
+  return SmallVector<kb::LaunchOp>(found->second.begin(), found->second.end());
 }
 
 } // namespace kbopt

@@ -7,6 +7,7 @@
 #include "kb-opt/Analysis/Legality.h"
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/AST/ExprCXX.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace clang;
 
@@ -29,9 +30,7 @@ bool isHarmless(const FunctionDecl *callee) {
 
 class MentionFinder : public DynamicRecursiveASTVisitor {
 public:
-  explicit MentionFinder(const FunctionDecl *kernel) : kernel(patternOf(kernel)) {
-    ShouldVisitTemplateInstantiations = true;
-  }
+  MentionFinder() { ShouldVisitTemplateInstantiations = true; }
 
   bool TraverseCUDAKernelCallExpr(CUDAKernelCallExpr *call) override {
     // Not the callee: that is the launch itself.
@@ -48,24 +47,29 @@ public:
   }
   bool VisitDeclRefExpr(DeclRefExpr *reference) override {
     if (const auto *function = dyn_cast<FunctionDecl>(reference->getDecl()))
-      found |= patternOf(function) == kernel;
-    return !found;
+      mentioned.insert(patternOf(function));
+    return true;
   }
 
-  bool found = false;
+  llvm::DenseSet<const FunctionDecl *> mentioned;
+};
 
-private:
-  const FunctionDecl *kernel;
+/// The functions that a program names other than to launch them.
+struct Mentions {
+  explicit Mentions(const ParsedProgram &program) {
+    MentionFinder finder;
+    for (const Decl *declaration : program.declarations())
+      finder.TraverseDecl(const_cast<Decl *>(declaration));
+    functions = std::move(finder.mentioned);
+  }
+  llvm::DenseSet<const FunctionDecl *> functions;
 };
 
 } // namespace
 
 bool isNamedOutsideLaunches(const ParsedProgram &program, const FunctionDecl *kernel) {
-  MentionFinder finder(kernel);
-  for (const Decl *declaration : program.declarations())
-    if (!finder.TraverseDecl(const_cast<Decl *>(declaration)))
-      break;
-  return finder.found;
+  return program.derived<Mentions>([&] { return Mentions(program); })
+      .functions.contains(patternOf(kernel));
 }
 
 } // namespace kbopt

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "kb-opt/Analysis/Legality.h"
+#include "kb-opt/Source/AstPrograms.h"
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/AST/ExprCXX.h"
 #include "llvm/ADT/DenseSet.h"
@@ -42,9 +43,7 @@ const DeclRefExpr *rootOf(const Expr *lvalue) {
 /// Every use of a variable counts as a change unless it is known to be a read.
 class ChangeFinder : public DynamicRecursiveASTVisitor {
 public:
-  explicit ChangeFinder(const VarDecl *variable) : variable(variable->getCanonicalDecl()) {
-    ShouldVisitImplicitCode = true;
-  }
+  ChangeFinder() { ShouldVisitImplicitCode = true; }
 
   bool VisitImplicitCastExpr(ImplicitCastExpr *cast) override {
     bool reads =
@@ -72,14 +71,13 @@ public:
     return true;
   }
   bool VisitDeclRefExpr(DeclRefExpr *use) override {
-    if (use->getDecl()->getCanonicalDecl() == variable && !reading.count(use) &&
-        !use->getType().isConstQualified() && !use->isNonOdrUse())
-      changed = true;
-    return !changed;
+    if (!reading.count(use) && !use->getType().isConstQualified() && !use->isNonOdrUse())
+      changed.insert(cast<ValueDecl>(use->getDecl()->getCanonicalDecl()));
+    return true;
   }
   bool TraverseUnaryExprOrTypeTraitExpr(UnaryExprOrTypeTraitExpr *) override { return true; }
 
-  bool changed = false;
+  llvm::DenseSet<const ValueDecl *> changed;
 
 private:
   void read(const Expr *operand) {
@@ -87,7 +85,6 @@ private:
       reading.insert(root);
   }
 
-  const ValueDecl *variable;
   llvm::DenseSet<const DeclRefExpr *> reading;
 };
 
@@ -224,14 +221,31 @@ private:
 
 } // namespace
 
+namespace {
+/// By statement: the variables that it may change.
+struct ChangedVariables {
+  std::map<const Stmt *, llvm::DenseSet<const ValueDecl *>> byStatement;
+};
+} // namespace
+
 bool mayModify(const Stmt *statement, const VarDecl *variable) {
   if (!statement)
     return false;
   if (variable->getType()->isReferenceType())
     return true;
-  ChangeFinder finder(variable);
-  finder.TraverseStmt(const_cast<Stmt *>(statement));
-  return finder.changed;
+  auto changes = [&] {
+    ChangeFinder finder;
+    finder.TraverseStmt(const_cast<Stmt *>(statement));
+    return std::move(finder.changed);
+  };
+  const ParsedProgram *program = programOf(variable->getASTContext());
+  if (!program)
+    return changes().contains(variable->getCanonicalDecl());
+  auto &known = program->derived<ChangedVariables>([] { return ChangedVariables(); }).byStatement;
+  auto found = known.find(statement);
+  if (found == known.end())
+    found = known.emplace(statement, changes()).first;
+  return found->second.contains(variable->getCanonicalDecl());
 }
 
 bool isSpeculatable(const Expr *expr) {

@@ -4,6 +4,7 @@
 #include "Version.h"
 #include "kb-opt/Findings/Printers.h"
 #include "kb-opt/Pipeline/Pipeline.h"
+#include "kb-opt/Support/Interrupt.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace kbopt;
@@ -23,55 +24,75 @@ static std::string printed(Context &context, const ParsedProgram &program,
   }
 }
 
-/// Which passes a search could begin with: those that apply somewhere, in a word each.
+/// Which passes a search could begin with: those that apply somewhere.
 static llvm::Error sayWhatAutoWouldDo(Context &context, RewriteSession &session) {
-  auto opportunities = session.opportunities();
-  if (!opportunities)
-    return opportunities.takeError();
-  std::vector<std::string> passes;
-  unsigned steps = 0;
-  for (const Opportunity &each : *opportunities) {
-    if (!each.applies)
-      continue;
-    ++steps;
-    if (!llvm::is_contained(passes, each.step.pass))
-      passes.push_back(each.step.pass);
-  }
-  context.progress.line(passes.empty()
+  auto passes = session.passesThatApply();
+  if (!passes)
+    return passes.takeError();
+  context.progress.line(passes->empty()
                             ? "-passes=auto would find no pass that applies"
-                            : "-passes=auto would choose among " + std::to_string(steps) +
-                                  (steps == 1 ? " step" : " steps") + " of " +
-                                  llvm::join(passes, ", ") + ", and judge and time what they make");
+                            : "-passes=auto would choose among " + llvm::join(*passes, ", ") +
+                                  ", and judge and time what they make");
   return llvm::Error::success();
 }
 
+/// What was not looked at: kernels in other files, and after the end of the time the rest.
+static void sayCoverage(Context &context, const FindingsCoverage &coverage) {
+  if (std::string words = coverage.elsewhereWords(context.command.shownFile); !words.empty())
+    context.progress.line(words);
+  if (coverage.notExamined)
+    context.progress.line("stopped: time budget spent; " + std::to_string(coverage.notExamined) +
+                          " of " + std::to_string(coverage.kernels) +
+                          (coverage.kernels == 1 ? " kernel was" : " kernels were") +
+                          " not examined");
+}
+
+/// The findings of \p session and what they cover; those so far where the time ends.
+static llvm::Expected<std::vector<ProgramFinding>>
+collect(Context &context, RewriteSession &session, FindingsCoverage &coverage) {
+  std::vector<ProgramFinding> findings;
+  coverage = findingsCoverage(session.parsed());
+  llvm::Error error = session.withPassContext([&](const PassContext &passes) {
+    findings = collectFindings(passes, context.passes, interrupted, &coverage);
+    return llvm::Error::success();
+  });
+  if (!error && interrupted() && !isTimeUp())
+    return interruption();
+  if (error && isTimeUp())
+    error = dropInterruptions(std::move(error));
+  if (error)
+    return std::move(error);
+  return findings;
+}
+
 llvm::Expected<ExitStatus> kbopt::runAnalyze(Context &context) {
+  if (context.options.budgetSeconds > 0)
+    endWorkAt(realClock().monotonicSeconds() + context.options.budgetSeconds);
   if (llvm::Error error = openInput(context))
     return std::move(error);
   PipelineOptions pipeline;
   pipeline.registry = &context.passes;
   pipeline.parser = &context.parser;
   pipeline.target = context.options.chip;
+  pipeline.stop = interrupted;
   auto session = RewriteSession::create(context.text, context.command, pipeline);
   if (!session)
     return session.takeError();
-  if (auto imported = (*session)->imported(); !imported)
-    return imported.takeError();
-  std::string text;
-  std::vector<ProgramFinding> findings;
-  if (llvm::Error error = (*session)->withPassContext([&](const PassContext &passes) {
-        findings = collectFindings(passes, context.passes);
-        text = printed(context, (*session)->parsed(), findings);
-        return llvm::Error::success();
-      }))
+  FindingsCoverage coverage;
+  auto findings = collect(context, **session, coverage);
+  if (!findings)
+    return findings.takeError();
+  if (llvm::Error error = writeResult(context, printed(context, (*session)->parsed(), *findings)))
     return std::move(error);
-  if (llvm::Error error = writeResult(context, text))
-    return std::move(error);
-  context.progress.line(std::to_string(findings.size()) +
-                        (findings.size() == 1 ? " finding" : " findings"));
+  context.progress.line(std::to_string(findings->size()) +
+                        (findings->size() == 1 ? " finding" : " findings"));
+  sayCoverage(context, coverage);
+  if (coverage.notExamined)
+    return ExitStatus::Budget;
   if (context.options.emit == Emit::Findings)
     if (llvm::Error error = sayWhatAutoWouldDo(context, **session))
-      return std::move(error);
-  return context.options.warningsAsErrors && !findings.empty() ? ExitStatus::Diagnostics
-                                                               : ExitStatus::Success;
+      if (!isTimeUp() || (error = dropInterruptions(std::move(error))))
+        return std::move(error);
+  return context.options.warningsAsErrors && !findings->empty() ? ExitStatus::Diagnostics
+                                                                : ExitStatus::Success;
 }

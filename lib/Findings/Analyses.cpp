@@ -16,8 +16,10 @@ constexpr int64_t typicalExtent = 4096;
 /// A warp must move this many times the sectors that its bytes fill; less is often served by the
 /// cache.
 constexpr unsigned worthwhileFactor = 4;
+/// Fewer sectors in a request are few, whatever share of them is used.
+constexpr unsigned fewSectors = 8;
 
-/// Whether only some threads of a warp get to \p access: its cost with all lanes active says
+/// Whether only some threads of a warp get to \p access, and it is not known which: its cost says
 /// nothing then.
 static bool runsInFewLanes(kb::AccessOp access) {
   std::optional<kb::DomainAttr> domain = access.getDomain();
@@ -25,25 +27,68 @@ static bool runsInFewLanes(kb::AccessOp access) {
     return false;
   if (domain->isUnknown())
     return true;
-  return domain->getSet().getNumEqualities() > 0;
+  mlir::IntegerSet set = domain->getSet();
+  for (unsigned i = 0; i < set.getNumConstraints(); ++i) {
+    if (!set.isEq(i))
+      continue;
+    bool ofThread = false, ofOthers = false;
+    set.getConstraint(i).walk([&](mlir::AffineExpr part) {
+      auto dim = mlir::dyn_cast<mlir::AffineDimExpr>(part);
+      ofThread |= dim && dim.getPosition() < kb::bidDim;
+      ofOthers |=
+          mlir::isa<mlir::AffineSymbolExpr>(part) || (dim && dim.getPosition() >= kb::bidDim);
+    });
+    if (ofThread && ofOthers)
+      return true;
+  }
+  return false;
 }
 
-static llvm::StringRef kindWords(kb::AccessKind kind) {
-  return kind == kb::AccessKind::Load    ? "loads from"
-         : kind == kb::AccessKind::Store ? "stores to"
-                                         : "atomics on";
+/// Whether conditions that are not understood may keep more lanes from \p access.
+static bool mayHaveFewerLanes(kb::AccessOp access) {
+  return access.getDomain() && !access.getDomain()->getExact();
 }
+
+/// A finding of one access. Those of one kernel with the same rule and cause are one finding.
+struct AccessFinding {
+  ProgramFinding finding; ///< its message is what is said of the accesses
+  std::string cause;
+  kb::AccessOp access;
+  std::vector<std::string> bases;     ///< the arrays; empty where the message names them
+  std::optional<kb::AccessKind> kind; ///< nothing where loads and stores are joined
+  int64_t weight = 0;                 ///< the heaviest is worded
+
+  /// "loads from 'x' and 'y'".
+  std::string subject() const {
+    constexpr size_t mostNames = 3;
+    std::string words = !kind                           ? "accesses to "
+                        : kind == kb::AccessKind::Load  ? "loads from "
+                        : kind == kb::AccessKind::Store ? "stores to "
+                                                        : "atomics on ";
+    const size_t shown = bases.size() > mostNames ? mostNames - 1 : bases.size();
+    for (size_t i = 0; i < shown; ++i)
+      words += (i == 0 ? "'" : i + 1 == bases.size() ? " and '" : ", '") + bases[i] + "'";
+    if (shown < bases.size())
+      words += " and " + std::to_string(bases.size() - shown) + " others";
+    return words;
+  }
+};
 
 /// The finding at \p access, worded by the caller.
-static std::optional<ProgramFinding> findingOf(const PassContext &context, llvm::StringRef rule,
-                                               const KernelView &kernel, kb::AccessOp access) {
+static std::optional<AccessFinding> findingOf(const PassContext &context, llvm::StringRef rule,
+                                              const KernelView &kernel, kb::AccessOp access) {
   const clang::Expr *expr = context.imported().exprOf(access);
-  return expr ? findingAt(context, rule, kernel, expr->getSourceRange()) : std::nullopt;
+  std::optional<ProgramFinding> finding =
+      expr ? findingAt(context, rule, kernel, expr->getSourceRange()) : std::nullopt;
+  if (!finding)
+    return std::nullopt;
+  std::string base = access.getBase().getName().str();
+  return AccessFinding{std::move(*finding), base, access, {base}, access.getKind()};
 }
 
-static std::optional<ProgramFinding> uncoalesced(const PassContext &context,
-                                                 const KernelView &kernel, kb::AccessOp access,
-                                                 LaunchValues values) {
+static std::optional<AccessFinding> uncoalesced(const PassContext &context,
+                                                const KernelView &kernel, kb::AccessOp access,
+                                                LaunchValues values) {
   if (access.getSpace() != kb::MemorySpace::Global || !access.getAddress() ||
       runsInFewLanes(access))
     return std::nullopt;
@@ -60,46 +105,90 @@ static std::optional<ProgramFinding> uncoalesced(const PassContext &context,
     values.block[i] = values.block[i].value_or(1);
     values.grid[i] = values.grid[i].value_or(typicalExtent);
   }
-  std::optional<RequestCost> cost = requestCost(access, values);
-  if (!cost || cost->lanes < 8 || cost->sectors < worthwhileFactor * cost->idealSectors)
+  std::optional<RequestCost> cost = activeRequestCost(access, values);
+  if (!cost || cost->lanes < 8 || cost->sectors < fewSectors ||
+      cost->sectors < worthwhileFactor * cost->idealSectors)
     return std::nullopt;
-  std::optional<ProgramFinding> finding = findingOf(context, "uncoalesced-access", kernel, access);
-  if (!finding)
+  std::optional<AccessFinding> found = findingOf(context, "uncoalesced-access", kernel, access);
+  if (!found)
     return std::nullopt;
+  ProgramFinding &finding = found->finding;
   const bool certain = stride.kind == StrideClass::Constant;
-  finding->proof = certain && blockKnown ? FindingProof::Proven : FindingProof::Estimated;
-  finding->message = llvm::formatv(
-      "{0} '{1}' are not coalesced: threads that follow each other in threadIdx.{2} are {3} "
-      "bytes apart",
-      kindWords(access.getKind()), access.getBase().getName(), axis ? "y" : "x",
-      certain ? std::to_string(std::abs(stride.bytes)) : "'" + stride.text + "'");
-  if (finding->proof == FindingProof::Proven)
-    finding->message += llvm::formatv(", so that a warp moves {0} sectors where {1} would do",
-                                      cost->sectors, cost->idealSectors)
-                            .str();
-  return finding;
+  const std::string apart =
+      certain ? std::to_string(std::abs(stride.bytes)) : "'" + stride.text + "'";
+  finding.proof = certain && blockKnown && !mayHaveFewerLanes(access) ? FindingProof::Proven
+                                                                      : FindingProof::Estimated;
+  finding.message = llvm::formatv("are not coalesced: threads that follow each other in "
+                                  "threadIdx.{0} are {1} bytes apart",
+                                  axis ? "y" : "x", apart);
+  if (finding.proof == FindingProof::Proven)
+    finding.message += llvm::formatv(", so that a warp moves {0} sectors where {1} would do",
+                                     cost->sectors, cost->idealSectors)
+                           .str();
+  // One mapping of threads to elements, whatever arrays it concerns.
+  found->cause = apart + (axis ? " y" : " x");
+  found->weight = cost->sectors;
+  return found;
 }
 
-static std::optional<ProgramFinding> bankConflict(const PassContext &context,
-                                                  const KernelView &kernel, kb::AccessOp access,
-                                                  const LaunchValues &values) {
+static std::optional<AccessFinding> bankConflict(const PassContext &context,
+                                                 const KernelView &kernel, kb::AccessOp access,
+                                                 LaunchValues values) {
   if (access.getSpace() != kb::MemorySpace::Shared || runsInFewLanes(access))
     return std::nullopt;
-  std::optional<RequestCost> cost = requestCost(access, values);
+  std::optional<RequestCost> cost = activeRequestCost(access, values);
   if (!cost || cost->idealWavefronts == 0 || cost->wavefronts < 2 * cost->idealWavefronts)
     return std::nullopt;
-  std::optional<ProgramFinding> finding = findingOf(context, "bank-conflict", kernel, access);
-  if (finding)
-    finding->message =
-        llvm::formatv("{0} '{1}' have a {2}-way bank conflict", kindWords(access.getKind()),
-                      access.getBase().getName(), cost->wavefronts / cost->idealWavefronts);
-  return finding;
+  std::optional<AccessFinding> found = findingOf(context, "bank-conflict", kernel, access);
+  if (!found)
+    return std::nullopt;
+  const bool certain = !mayHaveFewerLanes(access);
+  found->weight = cost->wavefronts / cost->idealWavefronts;
+  found->finding.proof = certain ? FindingProof::Proven : FindingProof::Estimated;
+  found->finding.message =
+      llvm::formatv("have {0}a {1}-way bank conflict", certain ? "" : "up to ", found->weight);
+  return found;
+}
+
+/// One finding for each cause in \p found, at the place that comes first in the text.
+static std::vector<AccessFinding> joinCauses(std::vector<AccessFinding> found) {
+  auto placeOf = [](const ProgramFinding &finding) {
+    return FindingPlace{finding.begin, finding.end};
+  };
+  llvm::stable_sort(found, [&](const AccessFinding &a, const AccessFinding &b) {
+    return placeOf(a.finding) < placeOf(b.finding);
+  });
+  std::vector<AccessFinding> joined;
+  for (AccessFinding &each : found) {
+    auto same = llvm::find_if(joined, [&](const AccessFinding &other) {
+      return other.finding.rule == each.finding.rule && other.cause == each.cause;
+    });
+    if (same == joined.end()) {
+      joined.push_back(std::move(each));
+      continue;
+    }
+    for (std::string &base : each.bases)
+      if (!llvm::is_contained(same->bases, base))
+        same->bases.push_back(std::move(base));
+    if (same->kind != each.kind)
+      same->kind.reset();
+    ProgramFinding &finding = same->finding;
+    const FindingPlace place = placeOf(each.finding);
+    if (place != placeOf(finding) && !llvm::is_contained(finding.also, place))
+      finding.also.push_back(place);
+    if (each.weight > same->weight) {
+      same->weight = each.weight;
+      finding.message = std::move(each.finding.message);
+      finding.proof = each.finding.proof;
+    }
+  }
+  return joined;
 }
 
 /// Races of \p kernel, if nothing in it orders threads or is unknown. A store of all threads to one
 /// place is left out: they usually store the same.
 static void addRaces(const PassContext &context, const KernelView &kernel, kb::KernelOp op,
-                     const LaunchValues &values, std::vector<ProgramFinding> &findings) {
+                     const LaunchValues &values, std::vector<AccessFinding> &found) {
   std::vector<kb::AccessOp> accesses;
   bool orders = false;
   op->walk([&](mlir::Operation *each) {
@@ -116,6 +205,13 @@ static void addRaces(const PassContext &context, const KernelView &kernel, kb::K
            access.getBase().getKind() == kb::BaseKind::Argument && access.getAddress() &&
            !runsInFewLanes(access);
   };
+  // Rows are taken to be longer than a block has threads, so that those of a block do not meet in
+  // different rows.
+  LaunchValues typical = values;
+  for (kb::AccessOp access : accesses)
+    if (access.getAddress())
+      for (mlir::StringAttr symbol : access.getAddress()->getSymbols())
+        typical.symbols.try_emplace(symbol.getValue(), typicalExtent);
   for (kb::AccessOp store : accesses) {
     if (store.getKind() != kb::AccessKind::Store || !isGlobal(store) ||
         !unprovenAssumption(store).empty() ||
@@ -124,49 +220,60 @@ static void addRaces(const PassContext &context, const KernelView &kernel, kb::K
     for (kb::AccessOp load : accesses) {
       if (load.getKind() != kb::AccessKind::Load || !isGlobal(load) ||
           load.getBase() != store.getBase() || !unprovenAssumption(load).empty() ||
-          !threadsMayOverlap(store, load, values).proven())
+          !threadsMayOverlap(store, load, typical, /*sameBlock=*/true).proven())
         continue;
-      std::optional<ProgramFinding> finding = findingOf(context, "possible-race", kernel, load);
-      if (!finding)
+      std::optional<AccessFinding> race = findingOf(context, "possible-race", kernel, load);
+      if (!race)
         continue;
-      finding->proof = FindingProof::Estimated;
-      finding->message = llvm::formatv(
+      race->bases.clear();
+      race->finding.proof = FindingProof::Estimated;
+      race->finding.message = llvm::formatv(
           "possible race: another thread may store the element of '{0}' that this loads",
           load.getBase().getName());
-      findings.push_back(std::move(*finding));
+      found.push_back(std::move(*race));
     }
   }
 }
 
-/// Launches with one block of one thread.
+/// Launches with one block of one thread, of a kernel with a loop that more threads could share.
 static void addSingleThreads(const PassContext &context, const KernelView &kernel, kb::KernelOp op,
                              std::vector<ProgramFinding> &findings) {
+  if (!op->walk([](kb::LoopOp) { return mlir::WalkResult::interrupt(); }).wasInterrupted())
+    return;
+  std::optional<ProgramFinding> finding;
   for (kb::LaunchOp launch : context.imported().launchesOf(op)) {
     auto one = [](int64_t value) { return value == 1; };
     if (!llvm::all_of(launch.getGridValues(), one) || !llvm::all_of(launch.getBlockValues(), one))
       continue;
-    const LaunchFact *fact = context.imported().factOf(launch);
-    std::optional<ProgramFinding> finding =
-        findingAt(context, "single-thread", kernel, fact->call->getSourceRange());
+    const clang::SourceRange range = context.imported().factOf(launch)->call->getSourceRange();
     if (!finding)
-      continue;
-    finding->message = ("one thread does all the work of '" + kernel.name() + "'").str();
-    findings.push_back(std::move(*finding));
+      finding = findingAt(context, "single-thread", kernel, range);
+    else if (std::optional<FindingPlace> place = placeOf(context, range))
+      finding->also.push_back(*place);
   }
+  if (!finding)
+    return;
+  finding->message = ("one thread does all the work of '" + kernel.name() + "'").str();
+  findings.push_back(std::move(*finding));
 }
 
 void kbopt::addAnalysisFindings(const PassContext &context, const KernelView &kernel,
-                                std::vector<ProgramFinding> &findings) {
+                                PassTrials &trials, std::vector<ProgramFinding> &findings) {
+  std::vector<AccessFinding> found;
   for (kb::KernelOp op : kernel.ops) {
     const LaunchValues values = LaunchValues::common(op);
     addSingleThreads(context, kernel, op, findings);
     op->walk([&](kb::AccessOp access) {
-      for (auto *question :
-           {uncoalesced, +[](const PassContext &c, const KernelView &k, kb::AccessOp a,
-                             LaunchValues v) { return bankConflict(c, k, a, v); }})
-        if (std::optional<ProgramFinding> finding = question(context, kernel, access, values))
-          findings.push_back(std::move(*finding));
+      for (auto *question : {uncoalesced, bankConflict})
+        if (std::optional<AccessFinding> each = question(context, kernel, access, values))
+          found.push_back(std::move(*each));
     });
-    addRaces(context, kernel, op, values, findings);
+    addRaces(context, kernel, op, values, found);
+  }
+  for (AccessFinding &each : joinCauses(std::move(found))) {
+    if (!each.bases.empty())
+      each.finding.message = each.subject() + " " + each.finding.message;
+    tryPasses(context, kernel, trials, each.access, each.finding);
+    findings.push_back(std::move(each.finding));
   }
 }

@@ -28,6 +28,7 @@ public:
       if (safe)
         addFixes(warning, finding, start);
     }
+    addPlaces(finding);
     std::string words = noteOf(finding);
     if (words.empty())
       return;
@@ -37,6 +38,14 @@ public:
   }
 
 private:
+  /// Notes at the other places of \p finding.
+  void addPlaces(const ProgramFinding &finding) {
+    for (const auto &[begin, words] : placeNotes(finding))
+      engine.Report(start.getLocWithOffset(begin),
+                    engine.getCustomDiagID(DiagnosticsEngine::Note, "%0"))
+          << words;
+  }
+
   DiagnosticBuilder open(DiagnosticsEngine::Level level, const ProgramFinding &finding,
                          llvm::StringRef words) {
     DiagnosticBuilder builder =
@@ -69,9 +78,10 @@ std::string kbopt::findingsAsDiagnostics(const ParsedProgram &program,
   printer.EndSourceFile();
   // The parser reads the file under its full path; the user is shown the name they gave.
   const std::string full = program.command().file, shown = program.shownFile().str();
-  for (size_t found = 0;
-       full != shown && (found = text.find(full + ":", found)) != std::string::npos;
-       found += shown.size())
-    text.replace(found, full.size(), shown);
-  return text;
+  std::string result;
+  llvm::StringRef rest = text;
+  for (size_t found; (found = rest.find(full + ":")) != llvm::StringRef::npos;
+       rest = rest.drop_front(found + full.size()))
+    result += (rest.take_front(found) + shown).str();
+  return result + rest.str();
 }

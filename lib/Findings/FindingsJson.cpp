@@ -16,6 +16,12 @@ std::string kbopt::findingsAsJson(const ParsedProgram &program,
     for (const FindingReplacement &each : finding.replacements)
       replacements.push_back(json::Object{
           {"offset", each.offset}, {"length", each.length}, {"text", json::fixUTF8(each.text)}});
+    json::Array also;
+    for (const FindingPlace &each : finding.also)
+      also.push_back(json::Object{{"line", each.line},
+                                  {"column", each.column},
+                                  {"offset", each.begin},
+                                  {"length", each.end - each.begin}});
     all.push_back(json::Object{
         {"rule", "kbopt-" + finding.rule},
         {"file", json::fixUTF8(program.shownFile())},
@@ -25,8 +31,10 @@ std::string kbopt::findingsAsJson(const ParsedProgram &program,
         {"offset", finding.begin},
         {"length", finding.end - finding.begin},
         {"message", json::fixUTF8(finding.message)},
+        {"also", std::move(also)},
         {"proof", finding.proof == FindingProof::Proven ? "proven" : "estimated"},
         {"pipeline", finding.pipeline()},
+        {"assistedPass", finding.assistedPass},
         {"summary", json::fixUTF8(finding.summary)},
         {"promise", promiseName(finding.promise)},
         {"replacements", std::move(replacements)},

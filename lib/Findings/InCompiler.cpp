@@ -32,12 +32,25 @@ llvm::Expected<std::vector<ProgramFinding>> kbopt::findingsOf(clang::ASTContext 
 std::string kbopt::noteOf(const ProgramFinding &finding) {
   std::string words = finding.pipeline();
   if (words.empty())
-    return "";
+    return finding.assistedPass.empty()
+               ? ""
+               : "pass '" + finding.assistedPass + "' may mend this, with a model";
   words = "-passes='" + words + "' ";
-  words += finding.summary.empty() ? "may mend this" : "mends this: " + finding.summary;
+  words += "mends this: " + finding.summary;
   if (finding.promise != Promise::Bitwise)
     words += " (" + promiseName(finding.promise).str() + ")";
   return words;
+}
+
+std::vector<std::pair<unsigned, std::string>> kbopt::placeNotes(const ProgramFinding &finding) {
+  constexpr size_t mostNotes = 3;
+  std::vector<std::pair<unsigned, std::string>> notes;
+  const size_t more = finding.also.size() > mostNotes ? finding.also.size() - mostNotes : 0;
+  for (const FindingPlace &each : llvm::ArrayRef(finding.also).drop_back(more))
+    notes.emplace_back(each.begin, "and here");
+  if (more)
+    notes.back().second += " and at " + std::to_string(more) + " more";
+  return notes;
 }
 
 static clang::CharSourceRange rangeOf(clang::SourceLocation file, unsigned begin, unsigned end) {

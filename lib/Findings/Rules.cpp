@@ -6,26 +6,44 @@
 using namespace kbopt;
 
 static constexpr FindingRule rules[] = {
-    {"uncoalesced-access", "Neighbouring threads access memory far apart", "coalesce-accesses", ""},
-    {"bank-conflict", "Threads of a warp wait for one bank of shared memory", "pad-shared-array",
+    {"uncoalesced-access",
+     "Neighbouring threads access memory far apart",
+     {"coalesce-accesses", "schedule", "aos-to-soa", "stage-transpose-in-shared"},
      ""},
-    {"possible-race", "Two threads may access the same element without order", "", ""},
-    {"single-thread", "One thread does all the work of a launch", "", ""},
-    {"redundant-barrier", "A barrier orders nothing", "remove-redundant-barrier",
+    {"bank-conflict",
+     "Threads of a warp wait for one bank of shared memory",
+     {"pad-shared-array", "swizzle-shared-array"},
+     ""},
+    {"possible-race", "Two threads may access the same element without order", {}, ""},
+    {"single-thread", "One thread does all the work of a launch", {}, ""},
+    {"redundant-barrier",
+     "A barrier orders nothing",
+     {"remove-redundant-barrier"},
      "this barrier orders nothing: no two threads meet around it"},
-    {"missing-restrict", "Pointers that never overlap are not declared so", "add-restrict-const",
+    {"missing-restrict",
+     "Pointers that never overlap are not declared so",
+     {"add-restrict-const"},
      "the compiler must assume that this pointer overlaps with the kernel's others",
      "__restrict__"},
-    {"double-arithmetic", "A double literal makes float code compute in double",
-     "fix-double-literals",
+    {"double-arithmetic",
+     "A double literal makes float code compute in double",
+     {"fix-double-literals"},
      "a double literal makes this float expression compute in double precision"},
-    {"private-atomics", "Atomics on global memory that each block could combine first",
-     "privatize-atomics", "each block could combine these atomics in shared memory first"},
-    {"warp-atomics", "Atomics that each warp could combine first", "aggregate-atomics-in-warp",
+    {"private-atomics",
+     "Atomics on global memory that each block could combine first",
+     {"privatize-atomics"},
+     "each block could combine these atomics in shared memory first"},
+    {"warp-atomics",
+     "Atomics that each warp could combine first",
+     {"aggregate-atomics-in-warp"},
      "the threads of a warp could combine this atomic first"},
-    {"divergent-branch", "Threads of a warp take both sides of a short branch", "branch-to-select",
+    {"divergent-branch",
+     "Threads of a warp take both sides of a short branch",
+     {"branch-to-select"},
      "threads of a warp may take both sides of this branch"},
-    {"launches-in-loop", "Launches in a loop that could be one", "batch-launches",
+    {"launches-in-loop",
+     "Launches in a loop that could be one",
+     {"batch-launches"},
      "the launches of this loop could be one"},
 };
 
@@ -37,11 +55,10 @@ const FindingRule *kbopt::findingRule(llvm::StringRef id) {
 }
 
 std::string ProgramFinding::pipeline() const {
-  const FindingRule *known = findingRule(rule);
-  if (!known || known->pass.empty() || (replacements.empty() && !known->message.empty()))
+  if (pass.empty())
     return "";
   Step step;
-  step.pass = known->pass.str();
+  step.pass = pass;
   step.kernel = kernel;
   return step.text();
 }

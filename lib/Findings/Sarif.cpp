@@ -77,6 +77,17 @@ static json::Object fixOf(llvm::StringRef text, llvm::StringRef uri,
                                                    {"replacements", std::move(replacements)}}}}};
 }
 
+/// The other places of \p finding.
+static json::Array placesOf(llvm::StringRef text, llvm::StringRef uri,
+                            const ProgramFinding &finding) {
+  json::Array places;
+  for (const FindingPlace &each : finding.also)
+    places.push_back(json::Object{
+        {"physicalLocation", json::Object{{"artifactLocation", json::Object{{"uri", uri}}},
+                                          {"region", regionOf(text, each.begin, each.end)}}}});
+  return places;
+}
+
 /// Puts \p uri in place of every other one of the tree: all locations are in the main file.
 static void setLocations(json::Value &value, llvm::StringRef uri) {
   if (auto *object = value.getAsObject()) {
@@ -123,8 +134,11 @@ std::string kbopt::findingsAsSarif(const ParsedProgram &program,
     if (json::Value *value = run.get(part))
       setLocations(*value, uri);
   if (json::Array *results = run.getArray("results"))
-    for (auto [result, finding] : llvm::zip(*results, findings))
+    for (auto [result, finding] : llvm::zip(*results, findings)) {
       if (!finding.replacements.empty())
         (*result.getAsObject())["fixes"] = json::Array{fixOf(program.text(), uri, finding)};
+      if (!finding.also.empty())
+        (*result.getAsObject())["relatedLocations"] = placesOf(program.text(), uri, finding);
+    }
   return llvm::formatv("{0:2}\n", document).str();
 }

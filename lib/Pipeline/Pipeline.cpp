@@ -38,6 +38,10 @@ RewriteSession::opportunities(bool assisted, const RecordedLaunches &recorded) {
   return state->opportunities(assisted, recorded);
 }
 
+llvm::Expected<std::vector<std::string>> RewriteSession::passesThatApply() {
+  return state->passesThatApply();
+}
+
 llvm::Expected<StepResult> RewriteSession::apply(const Step &step) { return state->apply(step); }
 
 llvm::Expected<std::unique_ptr<RewriteSession>> RewriteSession::derive(const Step &step,

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "SessionState.h"
-#include "kb-opt/Rewrite/DataPass.h"
 #include "kb-opt/Schedule/ScheduleText.h"
 #include "kb-opt/Source/CodeEmission.h"
 #include "kb-opt/Support/Error.h"
@@ -53,7 +52,7 @@ llvm::Error RewriteSession::State::import() {
   if (!bitcode)
     return bitcode.takeError();
   TimedPart timed(options.timings, "rewriting", "import");
-  auto program = importProgram(*parsed, *bitcode, *mlirContext);
+  auto program = importProgram(*parsed, *bitcode, *mlirContext, options.stop);
   if (!program)
     return program.takeError();
   auto chip = loadChip(options.target.empty() ? "h200" : options.target);
@@ -77,9 +76,7 @@ bool RewriteSession::State::hasKernel(StringRef name) const {
                       [&](const KernelView &kernel) { return isNamed(kernel.name(), name); });
 }
 
-/// Whether \p pass looks at kernels of headers: it prints new ones, or works on launches, which
-/// stand in the main file.
-static bool takesHeaders(const RewritePass &pass, SiteKind site) {
+bool kbopt::takesHeaders(const RewritePass &pass, SiteKind site) {
   return pass.composes() || site == SiteKind::Launch;
 }
 
@@ -359,121 +356,4 @@ RewriteSession::State::ask(const RewritePass &pass, const PassInfo &info, const 
   if (passContext->avoidedTaken())
     std::get<4>(key) += "beside " + llvm::join(taken, " ");
   return answers.insert_or_assign(std::move(key), std::move(answer)).first->second;
-}
-
-llvm::Expected<std::vector<std::string>> RewriteSession::State::choicesAt(const RewritePass &pass,
-                                                                          const PassInfo &info,
-                                                                          const Site &site,
-                                                                          bool &applies) {
-  if (pass.composes())
-    return applies ? pass.choices(*passContext, site) : std::vector<std::string>();
-  std::vector<std::string> choices;
-  for (std::string &choice : pass.choices(*passContext, site)) {
-    PassOptions options(info);
-    llvm::cantFail(options.set(choiceOption, choice));
-    llvm::Expected<const Answer &> answer = ask(pass, info, site, options);
-    if (!answer)
-      return answer.takeError();
-    if (answer->rewrite)
-      choices.push_back(std::move(choice));
-  }
-  applies |= !choices.empty();
-  return choices;
-}
-
-llvm::Expected<std::map<std::string, std::string>>
-RewriteSession::State::triedValuesAt(const RewritePass &pass, const PassInfo &info,
-                                     const Site &site) {
-  for (const OptionInfo &option : info.options) {
-    auto usual = llvm::find(option.tuning, option.defaultValue);
-    std::vector<StringRef> order(std::make_reverse_iterator(usual),
-                                 std::make_reverse_iterator(option.tuning.begin()));
-    order.insert(order.end(), usual, option.tuning.end());
-    for (StringRef value : order) {
-      if (value == option.defaultValue)
-        continue;
-      PassOptions options(info);
-      llvm::cantFail(options.set(option.name, value));
-      llvm::Expected<const Answer &> answer = ask(pass, info, site, options);
-      if (!answer)
-        return answer.takeError();
-      if (answer->rewrite)
-        return std::map<std::string, std::string>{{option.name.str(), value.str()}};
-    }
-  }
-  return std::map<std::string, std::string>();
-}
-
-llvm::Expected<std::vector<Opportunity>>
-RewriteSession::State::opportunities(bool assisted, const RecordedLaunches &launches) {
-  if (llvm::Error error = import())
-    return std::move(error);
-  std::vector<Opportunity> result;
-  for (const PassRegistration &registration : registry().passes()) {
-    const PassInfo &info = *registration.info;
-    if (!info.deterministic && !assisted)
-      continue;
-    std::unique_ptr<RewritePass> pass = registration.create();
-    PassOptions values(info);
-    State *from = this;
-    if (pass->composes() && run) {
-      llvm::Expected<State &> before = scheduled();
-      if (!before)
-        return before.takeError();
-      from = &*before;
-    }
-    // What is estimated from launches may be answered otherwise.
-    if (launches || from->recorded)
-      from->answers.clear();
-    from->recorded = launches;
-    const std::unique_ptr<ParsedProgram> &parsed = from->parsed;
-    const std::optional<PassContext> &passContext = from->passContext;
-    for (const KernelView &kernel : passContext->kernels()) {
-      if (kernel.isInHeader() && !takesHeaders(*pass, info.site))
-        continue;
-      unsigned number = 0;
-      // A rule finds its own sites; a model is asked where the matcher finds something.
-      bool askable =
-          info.assisted && (!info.deterministic || info.assisted->matcher.empty() || !assisted ||
-                            !DataPass(info).sites(*passContext, kernel).empty());
-      for (Site &site : pass->sites(*passContext, kernel)) {
-        Opportunity each;
-        each.pass = &info;
-        each.step.pass = info.name.str();
-        each.step.kernel = kernel.name().str();
-        each.step.site = ++number;
-        std::optional<std::string> comment = from->suppressedAt(info, site);
-        const std::string refusal = info.refusalFor(command.arch);
-        const bool tooOld = !refusal.empty();
-        if (comment || tooOld) {
-          each.reason = comment ? *comment : refusal;
-        } else {
-          llvm::Expected<const Answer &> answer = from->ask(*pass, info, site, values);
-          if (!answer)
-            return answer.takeError();
-          each.applies = answer->rewrite.has_value();
-          each.reason = answer->reason;
-          auto choices = from->choicesAt(*pass, info, site, each.applies);
-          if (!choices)
-            return choices.takeError();
-          each.choices = std::move(*choices);
-          if (!each.applies && !pass->composes()) {
-            auto tried = from->triedValuesAt(*pass, info, site);
-            if (!tried)
-              return tried.takeError();
-            each.step.parameters = std::move(*tried);
-          }
-        }
-        each.applies |= !each.step.parameters.empty();
-        each.assisted = askable && !comment && !tooOld;
-        LineColumn place = lineColumn(*parsed, site.range.getBegin());
-        each.file = command.shownFile;
-        each.line = place.line;
-        each.column = place.column;
-        each.endLine = std::max(place.line, lineColumn(*parsed, site.range.getEnd()).line);
-        result.push_back(std::move(each));
-      }
-    }
-  }
-  return result;
 }

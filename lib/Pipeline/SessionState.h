@@ -29,6 +29,10 @@ bool isNamed(llvm::StringRef qualified, llvm::StringRef name);
 /// The reason for leaving \p line alone.
 std::string suppressionText(unsigned line);
 
+/// Whether \p pass looks at kernels of headers: it prints new ones, or works on launches, which
+/// stand in the main file.
+bool takesHeaders(const RewritePass &pass, SiteKind site);
+
 struct RewriteSession::State {
   /// \p context: null for one of its own.
   State(const CompileCommand &command, const PipelineOptions &options,
@@ -48,6 +52,7 @@ struct RewriteSession::State {
   bool hasKernel(llvm::StringRef name) const;
   llvm::Expected<std::vector<Opportunity>> opportunities(bool assisted,
                                                          const RecordedLaunches &launches);
+  llvm::Expected<std::vector<std::string>> passesThatApply();
 
   const PassRegistry &registry() const { return *options.registry; }
 
@@ -98,6 +103,13 @@ private:
                                      const std::set<std::string> &taken = {});
   /// By pass, kernel, place of the site and options.
   std::map<std::tuple<std::string, std::string, unsigned, unsigned, std::string>, Answer> answers;
+
+  /// What \p pass could do at \p site, but for its number. \p askable: a model could be asked, too.
+  llvm::Expected<Opportunity> opportunityAt(const RewritePass &pass, const PassInfo &info,
+                                            const Site &site, bool askable);
+  /// The program that \p pass is asked about, with what is known of \p launches.
+  llvm::Expected<State &> programFor(const RewritePass &pass, const RecordedLaunches &launches);
+  llvm::Expected<bool> appliesAnywhere(const RewritePass &pass, const PassInfo &info);
 
   struct Found {
     const KernelView *kernel;

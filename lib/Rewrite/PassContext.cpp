@@ -4,6 +4,7 @@
 #include "kb-opt/Rewrite/PassContext.h"
 #include "kb-opt/Raise/Raise.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace kbopt;
 
@@ -11,7 +12,7 @@ PassContext::PassContext(const ParsedProgram &parsed, ImportedProgram &imported,
                          const ChipInfo &target, RecordedLaunches recorded)
     : program(&parsed), ir(&imported), computeCapability(chip), targetChip(&target),
       recorded(std::move(recorded)) {
-  for (KernelFact &fact : findKernels(parsed)) {
+  for (const KernelFact &fact : findKernels(parsed)) {
     KernelView view;
     view.launches = findLaunches(parsed, fact.usr);
     if (!fact.inMainFile) {
@@ -25,7 +26,7 @@ PassContext::PassContext(const ParsedProgram &parsed, ImportedProgram &imported,
     }
     for (kb::KernelOp op : imported.kernelsOf(fact))
       view.ops.push_back(op);
-    view.fact = std::move(fact);
+    view.fact = fact;
     views.push_back(std::move(view));
   }
 }
@@ -47,16 +48,23 @@ Answer PassContext::forAllInstances(const KernelView &kernel,
   return Answer::yes();
 }
 
-bool PassContext::isUsed(llvm::StringRef name) const {
-  llvm::StringRef text = program->text();
-  auto isWord = [](char c) { return llvm::isAlnum(c) || c == '_'; };
-  for (size_t at = text.find(name); at != llvm::StringRef::npos; at = text.find(name, at + 1)) {
-    bool startsWord = at == 0 || !isWord(text[at - 1]);
-    bool endsWord = at + name.size() == text.size() || !isWord(text[at + name.size()]);
-    if (startsWord && endsWord)
-      return true;
+namespace {
+/// The words of a program's text, comments and literals among them.
+struct Words {
+  explicit Words(llvm::StringRef text) {
+    auto isWord = [](char c) { return llvm::isAlnum(c) || c == '_'; };
+    while (!(text = text.drop_until(isWord)).empty()) {
+      llvm::StringRef word = text.take_while(isWord);
+      all.insert(word);
+      text = text.drop_front(word.size());
+    }
   }
-  return false;
+  llvm::StringSet<> all;
+};
+} // namespace
+
+bool PassContext::isUsed(llvm::StringRef name) const {
+  return program->derived<Words>([&] { return Words(program->text()); }).all.contains(name);
 }
 
 std::string PassContext::freshName(llvm::StringRef base) const {

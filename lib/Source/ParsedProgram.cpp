@@ -6,6 +6,7 @@
 #include "DiagnosticCollector.h"
 #include "Invocation.h"
 #include "ParserPch.h"
+#include "kb-opt/Source/AstPrograms.h"
 #include "kb-opt/Support/Error.h"
 #include "clang/Basic/TargetInfo.h"
 #include "clang/Frontend/FrontendActions.h"
@@ -32,6 +33,8 @@ static double millisecondsSince(std::chrono::steady_clock::time_point start) {
 }
 
 ParsedProgram::~ParsedProgram() {
+  if (ast)
+    forgetProgram(*ast);
   // Ends the action while the compiler it refers to is alive.
   if (action)
     action->EndSourceFile();
@@ -187,6 +190,7 @@ std::unique_ptr<ParsedProgram> ParsedProgram::adopt(clang::ASTContext &ast,
   command.arch = ast.getTargetInfo().getTargetOpts().CPU;
   command.archIsDefault = false;
   program->ast = &ast;
+  rememberProgram(ast, *program);
   program->lexing = &preprocessor;
   program->sourceText = sources.getBufferData(sources.getMainFileID()).str();
   program->comments = Suppressions::parse(program->sourceText);
@@ -309,6 +313,7 @@ llvm::Expected<std::unique_ptr<ParsedProgram>> ProgramParser::parse(const Compil
   if (collector.hasErrors())
     return fail();
   program->ast = &compiler.getASTContext();
+  rememberProgram(*program->ast, *program);
   program->lexing = &compiler.getPreprocessor();
   program->messages = collector.takeDiagnostics();
   if (preamble) {

@@ -11,6 +11,7 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace kbopt;
 using llvm::StringRef;
@@ -244,7 +245,8 @@ private:
 
 } // namespace
 
-std::vector<KernelFact> kbopt::findKernels(const ParsedProgram &program) {
+/// The walk behind `findKernels`.
+static std::vector<KernelFact> collectKernels(const ParsedProgram &program) {
   KernelFinder finder(program);
   for (const clang::Decl *declaration : program.declarations())
     finder.TraverseDecl(const_cast<clang::Decl *>(declaration));
@@ -261,16 +263,46 @@ std::vector<KernelFact> kbopt::findKernels(const ParsedProgram &program) {
   return kernels;
 }
 
-std::vector<LaunchFact> kbopt::findLaunches(const ParsedProgram &program) {
-  LaunchFinder finder(program);
-  for (const clang::Decl *declaration : program.declarations())
-    finder.TraverseDecl(const_cast<clang::Decl *>(declaration));
-  return finder.take();
+namespace {
+struct KernelTable {
+  std::vector<KernelFact> kernels;
+};
+} // namespace
+
+const std::vector<KernelFact> &kbopt::findKernels(const ParsedProgram &program) {
+  return program.derived<KernelTable>([&] { return KernelTable{collectKernels(program)}; }).kernels;
+}
+
+namespace {
+/// The launches of a program, and where those of each kernel are among them.
+struct LaunchTable {
+  explicit LaunchTable(const ParsedProgram &program) {
+    LaunchFinder finder(program);
+    for (const clang::Decl *declaration : program.declarations())
+      finder.TraverseDecl(const_cast<clang::Decl *>(declaration));
+    launches = finder.take();
+    for (auto [position, launch] : llvm::enumerate(launches))
+      byKernel[launch.kernelUsr].push_back(position);
+  }
+  std::vector<LaunchFact> launches;
+  llvm::StringMap<std::vector<size_t>> byKernel;
+};
+} // namespace
+
+static const LaunchTable &launchTable(const ParsedProgram &program) {
+  return program.derived<LaunchTable>([&] { return LaunchTable(program); });
+}
+
+const std::vector<LaunchFact> &kbopt::findLaunches(const ParsedProgram &program) {
+  return launchTable(program).launches;
 }
 
 std::vector<LaunchFact> kbopt::findLaunches(const ParsedProgram &program, StringRef usr) {
-  std::vector<LaunchFact> launches = findLaunches(program);
-  llvm::erase_if(launches, [&](const LaunchFact &launch) { return launch.kernelUsr != usr; });
+  const LaunchTable &table = launchTable(program);
+  std::vector<LaunchFact> launches;
+  if (auto found = table.byKernel.find(usr); found != table.byKernel.end())
+    for (size_t position : found->second)
+      launches.push_back(table.launches[position]);
   return launches;
 }
 

@@ -157,6 +157,10 @@ private:
       if (safe)
         addFixes(message, finding, start);
     }
+    for (const auto &[begin, words] : placeNotes(finding))
+      engine.Report(start.getLocWithOffset(begin),
+                    engine.getCustomDiagID(DiagnosticsEngine::Note, "%0"))
+          << words;
     if (std::string words = noteOf(finding); !words.empty()) {
       DiagnosticBuilder note =
           engine.Report(at, engine.getCustomDiagID(DiagnosticsEngine::Note, "%0"));

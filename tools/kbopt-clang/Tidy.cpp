@@ -85,6 +85,8 @@ private:
       if (finding.promise == Promise::Bitwise)
         addFixes(message, finding, start);
     }
+    for (const auto &[begin, words] : placeNotes(finding))
+      diag(start.getLocWithOffset(begin), "%0", DiagnosticIDs::Note) << words;
     if (std::string words = noteOf(finding); !words.empty()) {
       DiagnosticBuilder note = diag(at, "%0", DiagnosticIDs::Note);
       note << words;

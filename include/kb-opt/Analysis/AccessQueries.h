@@ -76,6 +76,17 @@ struct RequestCost {
 std::optional<RequestCost> requestCost(kb::AccessOp access, const LaunchValues &values,
                                        unsigned warp = 0);
 
+/// The cost of \p access for the lanes that take part in it: those that its domain rules out
+/// (`if (threadIdx.x < 8)`) are left out, and those of which that is not known are counted. Of the
+/// warps of a block, the first in which most lanes take part. Unknown if no lane does, and where
+/// `requestCost` is unknown.
+std::optional<RequestCost> activeRequestCost(kb::AccessOp access, const LaunchValues &values);
+
+/// The same if every row of \p rowBytes of the array were \p padBytes longer. The parts of the address
+/// that no thread index changes are taken to be whole rows.
+std::optional<RequestCost> paddedRequestCost(kb::AccessOp access, const LaunchValues &values,
+                                             int64_t rowBytes, int64_t padBytes);
+
 /// How many threads of a block touch the same element, on average; unknown
 /// without block dimensions.
 std::optional<double> threadsPerElement(kb::AccessOp access, const LaunchValues &values);

@@ -10,7 +10,10 @@
 
 #include "kb-opt/IR/Kb.h"
 #include "kb-opt/Source/ProgramFacts.h"
+#include "clang/Basic/SourceLocation.h"
 #include "llvm/ADT/DenseMap.h"
+#include <compare>
+#include <map>
 #include <memory>
 
 namespace clang {
@@ -22,6 +25,10 @@ class VarDecl;
 
 namespace kbopt {
 
+namespace analysis {
+class DeviceModule;
+}
+
 /// What was imported, in numbers.
 struct ImportStats {
   unsigned accesses = 0; ///< kb.access operations
@@ -29,6 +36,22 @@ struct ImportStats {
   unsigned tied = 0;     ///< of these with an AST expression
   unsigned loops = 0, loopsTied = 0;
   double importMs = 0;
+};
+
+/// A place in a kernel's file, from 1.
+struct CodePlace {
+  unsigned line = 0, column = 0;
+  auto operator<=>(const CodePlace &) const = default;
+};
+
+/// What is left of a kernel when its device code is optimised as for -O2, in source order. What is
+/// inlined from another file stands at its call.
+struct OptimisedCode {
+  /// Operations and calls in double precision. What the compiler does in single precision with the
+  /// same result, such as `x * 0.5` for a float x, is not among them.
+  std::vector<CodePlace> doubles;
+  /// Conditional branches. What the compiler makes a select of is not among them.
+  std::vector<CodePlace> branches;
 };
 
 /// The kb IR of one program. Owns the module; refers to the ParsedProgram,
@@ -58,6 +81,9 @@ public:
   /// function that was inlined. Null if unknown.
   const clang::FunctionDecl *functionOf(mlir::Operation *op) const;
 
+  /// Optimised when it is first asked for; empty where there is no device code.
+  const OptimisedCode &optimisedCodeOf(kb::KernelOp kernel) const;
+
   /// Every access that comes from \p expr: several where a function is inlined
   /// more than once or instantiated for several types. Matches by source
   /// range, so that a node of the pattern finds its instantiations.
@@ -80,20 +106,31 @@ public:
 
 private:
   friend class Importer;
+  template <typename Op> llvm::SmallVector<Op> opsOf(const clang::Stmt *statement) const;
+
   const ParsedProgram *parsed = nullptr;
   llvm::DenseMap<mlir::Operation *, const clang::Stmt *> statements;
   llvm::DenseMap<mlir::Operation *, const clang::Decl *> declarations;
   llvm::DenseMap<mlir::Operation *, const clang::FunctionDecl *> functions;
   llvm::DenseMap<mlir::Operation *, unsigned> launchIndex;
   std::vector<LaunchFact> launches;
+  std::string bitcode;
+  mutable std::shared_ptr<analysis::DeviceModule> optimised; ///< read from `bitcode` when needed
+  mutable std::map<mlir::Operation *, OptimisedCode> optimisedCode;
+  /// By the place where their statement begins, in the order of the IR.
+  llvm::DenseMap<clang::SourceLocation, std::vector<mlir::Operation *>> opsByPlace;
+  llvm::DenseMap<mlir::StringAttr, kb::KernelOp> kernelsByName;
+  llvm::DenseMap<mlir::StringAttr, std::vector<kb::LaunchOp>> launchesByKernel;
 };
 
 /// Imports \p parsed. \p bitcode is what CodeEmitter::emitDeviceBitcode made
 /// of the same text. \p context gets the kb dialect loaded. A kernel that the
 /// bitcode lacks, or that cannot be understood, is a kb.opaque operation, never
-/// an error; unreadable bitcode is a ToolError.
-llvm::Expected<ImportedProgram> importProgram(const ParsedProgram &parsed, llvm::StringRef bitcode,
-                                              mlir::MLIRContext &context);
+/// an error; unreadable bitcode is a ToolError. \p stop is asked before each
+/// kernel; if it says so, the import ends with an interruption.
+llvm::Expected<ImportedProgram> importProgram(
+    const ParsedProgram &parsed, llvm::StringRef bitcode, mlir::MLIRContext &context,
+    llvm::function_ref<bool()> stop = [] { return false; });
 
 } // namespace kbopt
 

@@ -9,10 +9,15 @@
 #define KBOPT_FINDINGS_FINDING_H
 
 #include "kb-opt/Core/PassInfo.h"
+#include "llvm/ADT/STLExtras.h"
+#include <array>
+#include <map>
+#include <tuple>
 #include <vector>
 
 namespace kbopt {
 
+class ParsedProgram;
 class PassContext;
 class PassRegistry;
 
@@ -21,11 +26,17 @@ class PassRegistry;
 struct FindingRule {
   llvm::StringRef id;
   llvm::StringRef title; ///< a sentence without its full stop
-  llvm::StringRef pass;  ///< that mends it; empty where there is none
-  llvm::StringRef
-      message; ///< of a finding that the pass itself makes; empty where an analysis words it
+  /// Those that may mend it, in the order in which they are tried, those for a model last; empty
+  /// where there is none.
+  std::array<llvm::StringRef, 4> passes;
+  /// Of a finding that the first pass itself makes; empty where an analysis words it.
+  llvm::StringRef message;
   /// What an edit of the pass must write for the finding to be true; empty: anything.
   llvm::StringRef mustWrite = "";
+
+  bool names(llvm::StringRef pass) const {
+    return !pass.empty() && llvm::is_contained(passes, pass);
+  }
 };
 
 /// Every rule, in the order in which they are documented.
@@ -45,15 +56,30 @@ enum class FindingProof {
   Estimated, ///< sizes that only the run knows were taken to be large
 };
 
+/// A range of the main file.
+struct FindingPlace {
+  unsigned begin = 0, end = 0;   ///< bytes
+  unsigned line = 0, column = 0; ///< of begin, from 1
+  bool operator<(const FindingPlace &other) const {
+    return std::tie(begin, end) < std::tie(other.begin, other.end);
+  }
+  bool operator==(const FindingPlace &other) const {
+    return begin == other.begin && end == other.end;
+  }
+};
+
 /// One finding in the main file. A plain value.
 struct ProgramFinding {
   std::string rule; ///< of `findingRules()`
   std::string kernel;
-  unsigned begin = 0, end = 0;   ///< bytes of the main file
-  unsigned line = 0, column = 0; ///< of begin, from 1
-  unsigned kernelLine = 0;       ///< of the kernel's name, from 1; 0 if it lies in another file
-  std::string message;           ///< lower case, no full stop, names the user's object
-  std::string summary;           ///< what the pass did when it was tried; empty if it was not
+  unsigned begin = 0, end = 0;    ///< bytes of the main file
+  unsigned line = 0, column = 0;  ///< of begin, from 1
+  unsigned kernelLine = 0;        ///< of the kernel's name, from 1; 0 if it lies in another file
+  std::string message;            ///< lower case, no full stop, names the user's object
+  std::vector<FindingPlace> also; ///< other places of the same cause, in the order of the text
+  std::string pass;               ///< that was tried and mends it; empty where none does
+  std::string summary;            ///< what the pass did
+  std::string assistedPass;       ///< where none does: one for a model that looks at such code
   std::vector<FindingReplacement> replacements; ///< of the pass
   Promise promise = Promise::Bitwise;           ///< of the replacements
   FindingProof proof = FindingProof::Proven;
@@ -64,11 +90,27 @@ struct ProgramFinding {
   std::string pipeline() const;
 };
 
+/// What of a program was looked at for findings.
+struct FindingsCoverage {
+  unsigned kernels = 0;     ///< in the main file
+  unsigned notExamined = 0; ///< of these, because the collection was stopped
+  /// Names of the kernels that stand in the user's other files, by file.
+  std::map<std::string, std::vector<std::string>> elsewhere;
+
+  /// One sentence about the kernels that stand in other files; empty if there are none.
+  std::string elsewhereWords(llvm::StringRef mainFile) const;
+};
+
+/// The coverage of \p program before anything was examined.
+FindingsCoverage findingsCoverage(const ParsedProgram &program);
+
 /// The findings in the main file of \p context's program, by place. Left out is what a NOKBOPT
 /// comment names, by rule or pass, at the finding, at its kernel's name or at a line that its
-/// replacements change.
-std::vector<ProgramFinding> collectFindings(const PassContext &context,
-                                            const PassRegistry &registry);
+/// replacements change. \p stop is asked before each kernel; if it says so, the findings of the
+/// kernels so far are returned. \p coverage, if there, receives what was looked at.
+std::vector<ProgramFinding> collectFindings(
+    const PassContext &context, const PassRegistry &registry,
+    llvm::function_ref<bool()> stop = [] { return false; }, FindingsCoverage *coverage = nullptr);
 
 } // namespace kbopt
 

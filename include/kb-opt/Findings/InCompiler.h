@@ -27,6 +27,9 @@ findingsOf(clang::ASTContext &ast, clang::Preprocessor &preprocessor, const Pass
 
 /// What the note of \p finding says; empty where no pass mends it.
 std::string noteOf(const ProgramFinding &finding);
+/// Where notes lead to other places of \p finding, in bytes of the main file, and what they say.
+/// The first few places have one each.
+std::vector<std::pair<unsigned, std::string>> placeNotes(const ProgramFinding &finding);
 /// Adds the range of \p finding; \p file is where the main file starts.
 void addRange(const clang::StreamingDiagnostic &message, const ProgramFinding &finding,
               clang::SourceLocation file);

@@ -58,6 +58,9 @@ struct PipelineOptions {
   bool timePasses = false;
   /// Receives the time of parsing and importing, if there.
   Timings *timings = nullptr;
+  /// Asked before each kernel is imported and each pass is asked about it; if it says so, the
+  /// import and `opportunities` end with an interruption.
+  std::function<bool()> stop = [] { return false; };
   /// Called after each element of the pipeline that changed the program.
   std::function<void(const Step &step, llvm::StringRef text)> afterStep;
 };
@@ -157,6 +160,9 @@ public:
   /// where nothing was recorded.
   llvm::Expected<std::vector<Opportunity>> opportunities(bool assisted = false,
                                                          const RecordedLaunches &recorded = {});
+  /// The passes that rewrite by a rule and apply somewhere, in the registry's order. A pass is asked
+  /// until it applies once, so that this costs less than `opportunities`.
+  llvm::Expected<std::vector<std::string>> passesThatApply();
   /// Applies \p step and re-parses if anything changed.
   llvm::Expected<StepResult> apply(const Step &step);
   /// A session of what \p step makes of the program, which itself stays as it is;

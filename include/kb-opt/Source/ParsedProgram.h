@@ -13,6 +13,7 @@
 #include "kb-opt/Source/Diagnostic.h"
 #include "kb-opt/Source/Suppressions.h"
 #include "clang/AST/ASTContext.h"
+#include <map>
 #include <memory>
 #include <mutex>
 
@@ -61,6 +62,15 @@ public:
   llvm::ArrayRef<SourceDiagnostic> diagnostics() const { return messages; }
   const Suppressions &suppressions() const { return comments; }
 
+  /// What \p make derives from the program. It is made when \p Fact is first asked for and lives as
+  /// long as the program; every caller that names the type shares it.
+  template <typename Fact> Fact &derived(llvm::function_ref<Fact()> make) const {
+    std::shared_ptr<void> &fact = facts[&factKey<Fact>];
+    if (!fact)
+      fact = std::make_shared<Fact>(make());
+    return *static_cast<Fact *>(fact.get());
+  }
+
   /// How long the parse took, and whether a preamble was at hand.
   double parseMs = 0;
   bool usedPreamble = false;
@@ -78,6 +88,9 @@ private:
   clang::ASTContext *ast = nullptr;
   clang::Preprocessor *lexing = nullptr;
   std::shared_ptr<const void> preamble; ///< the AST reads from it lazily
+  /// Its address stands for the type.
+  template <typename Fact> static inline char factKey = 0;
+  mutable std::map<const void *, std::shared_ptr<void>> facts;
 };
 
 /// Parses texts and keeps preambles. Thread-safe.

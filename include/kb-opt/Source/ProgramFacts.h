@@ -51,10 +51,10 @@ struct LaunchFact {
 };
 
 /// In source order. Kernels of headers are included, those of system headers
-/// are not.
-std::vector<KernelFact> findKernels(const ParsedProgram &program);
-/// In source order, one per place in the source.
-std::vector<LaunchFact> findLaunches(const ParsedProgram &program);
+/// are not. Valid as long as \p program; it is walked once.
+const std::vector<KernelFact> &findKernels(const ParsedProgram &program);
+/// In source order, one per place in the source. Valid as long as \p program; it is walked once.
+const std::vector<LaunchFact> &findLaunches(const ParsedProgram &program);
 /// Launches of the kernel with \p usr.
 std::vector<LaunchFact> findLaunches(const ParsedProgram &program, llvm::StringRef usr);
 

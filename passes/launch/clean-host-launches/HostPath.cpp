@@ -19,8 +19,7 @@ StringRef hostpath::calledAlone(const Stmt *statement) {
   return call && !isa<CUDAKernelCallExpr>(call) ? nameOf(call) : StringRef();
 }
 
-HostFunction::HostFunction(const PassContext &context, const FunctionDecl *function)
-    : context(context), host(function) {
+HostTables::HostTables(const FunctionDecl *function) {
   ast::walk(function->getBody(), [&](const Stmt *each) {
     for (const Stmt *child : each->children())
       if (child)
@@ -50,8 +49,19 @@ HostFunction::HostFunction(const PassContext &context, const FunctionDecl *funct
   });
 }
 
+/// The tables of \p function, which is walked once.
+static const HostTables &tablesOf(const ParsedProgram &program, const FunctionDecl *function) {
+  using ByFunction = std::map<const FunctionDecl *, HostTables>;
+  return program.derived<ByFunction>([] { return ByFunction(); })
+      .try_emplace(function, function)
+      .first->second;
+}
+
+HostFunction::HostFunction(const PassContext &context, const FunctionDecl *function)
+    : context(context), host(function), tables(tablesOf(context.parsed(), function)) {}
+
 const Stmt *HostFunction::parentOf(const Stmt *statement) const {
-  return parents.lookup(statement);
+  return tables.parents.lookup(statement);
 }
 
 const Stmt *HostFunction::inBlock(const Stmt *inner) const {
@@ -111,7 +121,8 @@ bool HostFunction::readsNoMemory(const Expr *expr) const {
     else if (const auto *reference = dyn_cast<DeclRefExpr>(each)) {
       if (const auto *variable = dyn_cast<VarDecl>(reference->getDecl()))
         clean &= variable->isLocalVarDeclOrParm() && !variable->hasGlobalStorage()
-                     ? !addressTaken.count(variable) && !variable->getType()->isReferenceType() &&
+                     ? !tables.addressTaken.count(variable) &&
+                           !variable->getType()->isReferenceType() &&
                            !variable->getType().isVolatileQualified()
                      : variable->getType().isConstQualified() && variable->hasInit();
     } else {

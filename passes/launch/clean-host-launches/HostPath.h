@@ -15,6 +15,13 @@ namespace kbopt::hostpath {
 /// The name of the function that \p statement, a call alone, calls; empty if it is something else.
 llvm::StringRef calledAlone(const clang::Stmt *statement);
 
+/// What one walk over a host function finds.
+struct HostTables {
+  explicit HostTables(const clang::FunctionDecl *function);
+  llvm::DenseMap<const clang::Stmt *, const clang::Stmt *> parents;
+  std::set<const clang::VarDecl *> addressTaken;
+};
+
 /// Statements, with the way up from each.
 class HostFunction {
 public:
@@ -47,8 +54,7 @@ private:
 
   const PassContext &context;
   const clang::FunctionDecl *host;
-  llvm::DenseMap<const clang::Stmt *, const clang::Stmt *> parents;
-  std::set<const clang::VarDecl *> addressTaken;
+  const HostTables &tables;
 };
 
 } // namespace kbopt::hostpath

@@ -24,12 +24,10 @@ PointerTypeLoc pointerLoc(const ParmVarDecl *parameter) {
   return parameter->getTypeSourceInfo()->getTypeLoc().getUnqualifiedLoc().getAs<PointerTypeLoc>();
 }
 
-/// Whether the program names \p kernel anywhere but in a launch or as an
-/// argument of a call: then a changed parameter type could stop it compiling.
+/// The functions that the program names anywhere but in a launch or as an argument of a call: where
+/// a kernel is one of them, a changed parameter type could stop the program compiling.
 class OtherUses : public DynamicRecursiveASTVisitor {
 public:
-  explicit OtherUses(const FunctionDecl *kernel) : kernel(kernel) {}
-
   bool TraverseCallExpr(CallExpr *) override { return true; }
   bool TraverseCUDAKernelCallExpr(CUDAKernelCallExpr *) override { return true; }
   bool VisitDeclRefExpr(DeclRefExpr *reference) override {
@@ -37,7 +35,7 @@ public:
     if (function) {
       if (const FunctionDecl *pattern = function->getTemplateInstantiationPattern())
         function = pattern;
-      found |= function->getCanonicalDecl() == kernel->getCanonicalDecl();
+      functions.insert(function->getCanonicalDecl());
     }
     return true;
   }
@@ -45,16 +43,23 @@ public:
     if (!function->isTemplateInstantiation() &&
         function->getTemplateSpecializationKind() == TSK_Undeclared)
       return true;
-    if (function->getTemplateInstantiationPattern() == kernel &&
-        function->getTemplateSpecializationKind() != TSK_ImplicitInstantiation)
-      found = true; // template __global__ void k<float>(float *);
+    // template __global__ void k<float>(float *);
+    if (const FunctionDecl *pattern = function->getTemplateInstantiationPattern();
+        pattern && function->getTemplateSpecializationKind() != TSK_ImplicitInstantiation)
+      functions.insert(pattern->getCanonicalDecl());
     return true;
   }
 
-  bool found = false;
+  /// Those of the whole program that are used so.
+  static const OtherUses &of(const ParsedProgram &program) {
+    return program.derived<OtherUses>([&] {
+      OtherUses uses;
+      uses.TraverseDecl(program.context().getTranslationUnitDecl());
+      return uses;
+    });
+  }
 
-private:
-  const FunctionDecl *kernel;
+  llvm::DenseSet<const FunctionDecl *> functions;
 };
 
 struct Choice {
@@ -139,11 +144,10 @@ private:
     Choice choice;
     Answer readOnly = neverStored(context, site, index);
     if (options.boolean("const") && !pointee.isConstQualified()) {
-      OtherUses uses(site.kernel->function());
-      uses.TraverseDecl(context.parsed().context().getTranslationUnitDecl());
+      const OtherUses &uses = OtherUses::of(context.parsed());
       if (!readOnly.proven())
         choice.whyNotConst = readOnly.reason;
-      else if (uses.found)
+      else if (uses.functions.contains(site.kernel->function()->getCanonicalDecl()))
         choice.whyNotConst = "the program names '" + site.kernel->name().str() +
                              "' outside launches, so that its type must stay";
       else

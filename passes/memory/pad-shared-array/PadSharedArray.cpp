@@ -95,26 +95,39 @@ bool mayLeaveRow(const PassContext &context, const KernelView &kernel,
   });
 }
 
-/// Whether some access by one of \p elements conflicts.
-bool anyConflict(const PassContext &context, const KernelView &kernel,
-                 llvm::ArrayRef<const ArraySubscriptExpr *> elements, bool &known) {
-  known = false;
+/// What is known of the conflicts of an array, the strongest last.
+enum class Conflicts { Unknown, None, Stay, Mended };
+
+/// Whether some access by one of \p elements conflicts, and whether \p pad more elements in a row
+/// of
+/// \p shared mend it.
+Conflicts conflictsOf(const PassContext &context,
+                      llvm::ArrayRef<const ArraySubscriptExpr *> elements, kb::SharedOp shared,
+                      int64_t pad) {
+  bool known = false, stays = false;
+  const int64_t bytes = shared.getElementBytes(), row = bytes * shared.getExtents().back();
   for (const ArraySubscriptExpr *element : elements)
     for (kb::AccessOp access : context.imported().accessesOf(element)) {
       auto owner = access->getParentOfType<kb::KernelOp>();
+      if (owner != shared->getParentOfType<kb::KernelOp>())
+        continue;
       LaunchValues values = LaunchValues::common(owner);
-      if (std::optional<RequestCost> cost = requestCost(access, values)) {
+      if (std::optional<RequestCost> cost = activeRequestCost(access, values)) {
         known = true;
-        if (cost->wavefronts > cost->idealWavefronts)
-          return true;
+        if (cost->wavefronts <= cost->idealWavefronts)
+          continue;
+        auto padded = paddedRequestCost(access, values, row, pad * bytes);
+        if (padded && padded->wavefronts < cost->wavefronts)
+          return Conflicts::Mended;
+        stays = true;
         continue;
       }
       LaneStride stride = laneStride(access, 0, values);
       known |= stride.kind != StrideClass::Unknown && stride.kind != StrideClass::Symbolic;
       if (stride.kind == StrideClass::Constant && stride.bytes % bankSpanBytes == 0)
-        return true;
+        return Conflicts::Mended;
     }
-  return false;
+  return stays ? Conflicts::Stay : known ? Conflicts::None : Conflicts::Unknown;
 }
 
 class PadSharedArray : public RewritePass {
@@ -164,12 +177,24 @@ public:
         return Decision::doesNotApply("the kernel would need " + llvm::Twine(total) +
                                       " bytes of shared memory, more than 48 KB");
     }
-    bool known = false;
-    if (!anyConflict(context, *site.kernel, elements, known))
-      return Decision::doesNotApply(known ? "no access to " + name + " conflicts"
-                                          : "it is not known whether accesses to " + name +
-                                                " conflict");
-    return Decision::applies();
+    Conflicts conflicts = Conflicts::Unknown;
+    for (kb::KernelOp kernel : site.kernel->ops)
+      for (auto shared : kernel.getBody().getOps<kb::SharedOp>())
+        if (shared.getName() == variable->getName() && !shared.getExtents().empty())
+          conflicts =
+              std::max(conflicts, conflictsOf(context, elements, shared, options.integer("pad")));
+    switch (conflicts) {
+    case Conflicts::Mended:
+      return Decision::applies();
+    case Conflicts::Stay:
+      return Decision::doesNotApply("accesses to " + name + " conflict with " +
+                                    llvm::Twine(options.integer("pad")) + " more in a row as well");
+    case Conflicts::None:
+      return Decision::doesNotApply("no access to " + name + " conflicts");
+    case Conflicts::Unknown:
+      return Decision::doesNotApply("it is not known whether accesses to " + name + " conflict");
+    }
+    llvm_unreachable("all four are handled");
   }
 
   llvm::Expected<Rewrite> rewrite(const PassContext &context, const Site &site,

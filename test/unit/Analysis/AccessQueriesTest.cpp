@@ -149,6 +149,41 @@ TEST_F(AccessQueries, CountsBankConflicts) {
   EXPECT_EQ(shared("<: tid.x * 8>", 8, block(32)), 2u);
 }
 
+TEST_F(AccessQueries, BroadcastsOfWideElementsAreConflictFree) {
+  // Half a warp is served at a time, and each half reads one element.
+  auto cost = requestCost(access("<: tid.y * 8>", 8, "shared"), block(32, 8));
+  EXPECT_EQ(cost->wavefronts, cost->idealWavefronts);
+}
+
+TEST_F(AccessQueries, CountsTheLanesThatTakePart) {
+  auto guarded = [&](StringRef domain, LaunchValues values) {
+    auto all = accesses(("kb.access load shared <argument \"x\" argument 0> bytes 4 uniformity "
+                         "divergent at <: tid.x * 128> where " +
+                         domain)
+                            .str());
+    EXPECT_EQ(all.size(), 1u) << domain.str();
+    return activeRequestCost(all.at(0), values);
+  };
+  EXPECT_EQ(guarded("<: 7 - tid.x >= 0 exact>", block(256))->wavefronts, 8u);
+  EXPECT_EQ(guarded("<: tid.x == 0 exact>", block(256))->lanes, 1u);
+  // Another warp has all its lanes.
+  EXPECT_EQ(guarded("<: tid.x - 40 >= 0 exact>", block(256))->lanes, 32u);
+  EXPECT_EQ(guarded("<: tid.y - 1 == 0 exact>", block(32, 8))->lanes, 32u);
+  // Which lanes pass is not known.
+  EXPECT_EQ(guarded("<with [n] : n - tid.x >= 0 exact>", block(256))->lanes, 32u);
+  EXPECT_FALSE(guarded("<: tid.x - 1000 >= 0 exact>", block(256)));
+}
+
+TEST_F(AccessQueries, CountsConflictsOfPaddedRows) {
+  auto padded = [&](StringRef address, LaunchValues values, int64_t row, int64_t pad) {
+    return paddedRequestCost(access(address, 4, "shared"), values, row, pad)->wavefronts;
+  };
+  EXPECT_EQ(padded("<: tid.x * 128>", block(32, 32), 128, 4), 1u);
+  // Two rows of 16 lanes in a tile of 18 columns: one more does not part them.
+  EXPECT_EQ(padded("<: tid.y * 72 + tid.x * 4>", block(16, 16), 72, 4), 2u);
+  EXPECT_EQ(padded("<: tid.y * 72 + tid.x * 4>", block(16, 16), 72, 120), 1u);
+}
+
 TEST_F(AccessQueries, ReuseAndFootprint) {
   // Threads of a column read the same row element.
   kb::AccessOp row = access("<: tid.y * 4>");

@@ -1,5 +1,6 @@
 //===- ParsedProgramTest.cpp - Parsing, errors, the preamble cache --------===//
 #include "SourceTestUtils.h"
+#include "kb-opt/Source/AstPrograms.h"
 #include "clang/AST/Decl.h"
 #include "llvm/Support/Path.h"
 
@@ -239,4 +240,29 @@ TEST(ParsedProgramTest, ManyErrorsAreCut) {
   EXPECT_NE(failure.message.find("undeclared4"), std::string::npos);
   EXPECT_EQ(failure.message.find("undeclared5"), std::string::npos);
   EXPECT_NE(failure.message.find("(and 3 more)"), std::string::npos);
+}
+
+TEST(ParsedProgramTest, WhatIsDerivedIsMadeOnce) {
+  struct Length {
+    size_t bytes;
+  };
+  auto program = parse("int x;\n");
+  unsigned made = 0;
+  auto make = [&] {
+    ++made;
+    return Length{program->text().size()};
+  };
+  EXPECT_EQ(program->derived<Length>(make).bytes, 7u);
+  EXPECT_EQ(program->derived<Length>(make).bytes, 7u);
+  EXPECT_EQ(made, 1u);
+  // Another program has its own.
+  EXPECT_EQ(parse("int y, z;\n")->derived<Length>([] { return Length{10}; }).bytes, 10u);
+}
+
+TEST(ParsedProgramTest, AnAstLeadsToItsProgram) {
+  auto program = parse("int x;\n");
+  auto other = parse("int y;\n");
+  const clang::ASTContext &ast = program->context();
+  EXPECT_EQ(programOf(ast), program.get());
+  EXPECT_EQ(programOf(other->context()), other.get());
 }
