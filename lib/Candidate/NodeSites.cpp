@@ -84,7 +84,7 @@ static Action actionAt(const SiteRecord &site, const PassRegistration &pass) {
   action.composes = pass.make && pass.create()->composes();
   action.assisted = site.assisted;
   action.isNamed =
-      llvm::any_of(findingRules(), [&](const FindingRule &rule) { return rule.pass == site.pass; });
+      llvm::any_of(findingRules(), [&](const FindingRule &rule) { return rule.names(site.pass); });
   if (!action.assisted)
     action.ranges = rangesOf(*pass.info);
   for (ParameterRange &range : action.ranges)
