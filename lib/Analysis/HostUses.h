@@ -1,8 +1,8 @@
 //===- HostUses.h - How host code uses its variables and functions -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Owns the tables of one program that questions about launches look into: its functions, who calls
-// them, and which variables only allocations fill. Each is made by one walk. Private to the
+// Owns the tables of one program that questions about launches look into: its functions, their
+// callers, and which variables only allocations fill. Each is made by one walk. Private to the
 // library.
 //
 //===----------------------------------------------------------------------===//

@@ -82,8 +82,8 @@ std::optional<RequestCost> requestCost(kb::AccessOp access, const LaunchValues &
 /// `requestCost` is unknown.
 std::optional<RequestCost> activeRequestCost(kb::AccessOp access, const LaunchValues &values);
 
-/// The same if every row of \p rowBytes of the array were \p padBytes longer. The parts of the address
-/// that no thread index changes are taken to be whole rows.
+/// The same if every row of \p rowBytes of the array were \p padBytes longer. The parts of the
+/// address that no thread index changes are taken to be whole rows.
 std::optional<RequestCost> paddedRequestCost(kb::AccessOp access, const LaunchValues &values,
                                              int64_t rowBytes, int64_t padBytes);
 

@@ -160,8 +160,8 @@ public:
   /// where nothing was recorded.
   llvm::Expected<std::vector<Opportunity>> opportunities(bool assisted = false,
                                                          const RecordedLaunches &recorded = {});
-  /// The passes that rewrite by a rule and apply somewhere, in the registry's order. A pass is asked
-  /// until it applies once, so that this costs less than `opportunities`.
+  /// The passes that rewrite by a rule and apply somewhere, in the registry's order. A pass is
+  /// asked until it applies once, so that this costs less than `opportunities`.
   llvm::Expected<std::vector<std::string>> passesThatApply();
   /// Applies \p step and re-parses if anything changed.
   llvm::Expected<StepResult> apply(const Step &step);
