@@ -47,7 +47,7 @@ def command_for(options, name, folder):
 def measure(options, name, jobs):
     with tempfile.TemporaryDirectory() as folder:
         command = command_for(options, name, folder)
-        command[1:1] = ["-passes=auto", "--time-passes", f"--budget-candidates={options['candidates']}",
+        command[1:1] = ["-v", "-passes=auto", "--time-passes", f"--budget-candidates={options['candidates']}",
                         f"--journal={folder}/j", f"--knowledge={folder}/k", "-o", f"{folder}/patch"]
         command[1:1] = [f"-j{jobs}"] if jobs else []
         command[1:1] = [f"--budget-seconds={options['seconds']}"] if options["seconds"] else []

@@ -109,7 +109,7 @@ def run_one(program, folder, out, options, extra):
     os.makedirs(knowledge, exist_ok=True)
     arguments = program.get("arguments", [])
     command = command_of(program, root, out, options, extra, arguments, name)
-    command[1:1] = ["-passes=auto", f"--knowledge={knowledge}", f"--journal={out}/{name}.sqlite",
+    command[1:1] = ["-v", "-passes=auto", f"--knowledge={knowledge}", f"--journal={out}/{name}.sqlite",
                     f"--budget-seconds={options['seconds']}", "-o", os.path.join(out, name + ".cu")]
     start = time.time()
     status, text = words_of(command, options["end"])

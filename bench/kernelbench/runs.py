@@ -59,7 +59,7 @@ def run_one(record, prepared, out, options):
     name = record["name"].replace("/", "-")
     source = os.path.join(prepared, record["name"], record.get("file", "init.cu"))
     os.makedirs(os.path.join(out, "knowledge", name), exist_ok=True)
-    command = [options["kb-opt"], "-passes=auto", f"--knowledge={out}/knowledge/{name}", f"--journal={out}/{name}.sqlite", f"--budget-seconds={options['seconds']}",
+    command = [options["kb-opt"], "-v", "-passes=auto", f"--knowledge={out}/knowledge/{name}", f"--journal={out}/{name}.sqlite", f"--budget-seconds={options['seconds']}",
                "-o", os.path.join(out, name + ".cu"), source, *options["extra"], "--", *record["flags"]]
     start = time.time()
     status, text = words_of(command, options["end"])

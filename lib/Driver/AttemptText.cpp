@@ -57,8 +57,10 @@ std::vector<std::string> kbopt::refusalLines(llvm::ArrayRef<Attempt> attempts) {
   };
   std::vector<Refusal> refusals;
   for (const Attempt &attempt : attempts)
-    if (attempt.verdict == VerdictKind::Incorrect && attempt.shortcut.empty()) {
-      const std::string gate = toString(attempt.gate).str();
+    if ((attempt.verdict == VerdictKind::Incorrect || attempt.isRefusedProposal()) &&
+        attempt.shortcut.empty()) {
+      const std::string gate =
+          (attempt.gate ? toString(attempt.gate) : toString(attempt.failure)).str();
       const std::string reason = (gate.empty() ? "" : gate + ": ") + attempt.reason;
       auto known =
           llvm::find_if(refusals, [&](const Refusal &each) { return each.reason == reason; });

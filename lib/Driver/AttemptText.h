@@ -17,8 +17,8 @@ std::string outcomeText(const Attempt &attempt, llvm::StringRef source);
 /// "[1] unroll-loop{factor=4 kernel=k}  correct, modelled 4.75 us, 1.57 x of the step before".
 std::string attemptText(const Attempt &attempt, llvm::StringRef source);
 
-/// A line for each reason for which gates refused \p attempts, with the first step that it was said
-/// of, and a last one for those beyond five.
+/// A line for each reason for which gates, or models and their rules, refused \p attempts, with the
+/// first step that it was said of, and a last one for those beyond five.
 std::vector<std::string> refusalLines(llvm::ArrayRef<Attempt> attempts);
 
 } // namespace kbopt

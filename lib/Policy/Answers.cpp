@@ -15,11 +15,17 @@ constexpr double leastRemoved = 0.1;
 /// Candidates that are compiled and modelled, and those that are judged.
 constexpr size_t mostModelled = 8, mostJudged = 4;
 
-/// What \p action, a rule's, is expected to take away of the primary state of its kernel.
+/// What \p action, a rule's, is expected to take away of what its kernel waits for: of the primary
+/// state, or a part of that for the secondary one.
 double removedBy(const Explorer &explorer, const ExplorerNode &node, const Action &action) {
+  constexpr double secondaryShare = 0.5;
   const Optimization *pass = explorer.knowledge().catalogue().find(action.pass);
-  const StateAnswer *answer = pass ? pass->answerTo(node.stateOf(action.kernel).primary) : nullptr;
-  return answer ? answer->removes : 0;
+  const State &state = node.stateOf(action.kernel);
+  auto removes = [&](llvm::StringRef name) {
+    const StateAnswer *answer = pass ? pass->answerTo(name) : nullptr;
+    return answer ? answer->removes : 0;
+  };
+  return std::max(removes(state.primary), secondaryShare * removes(state.secondary));
 }
 
 std::vector<Action> answersAt(const Explorer &explorer, const ExplorerNode &node,
@@ -46,7 +52,7 @@ std::vector<Action> answersAt(const Explorer &explorer, const ExplorerNode &node
 
 llvm::Expected<std::optional<Leader>> kbopt::tryAnswers(Explorer &explorer) {
   const ExplorerNode &node = explorer.node(explorer.origin());
-  if (explorer.mustEnd() || isAtFloor(node))
+  if (!explorer.settings().answers || explorer.mustEnd() || isAtFloor(node))
     return std::nullopt;
   llvm::Expected<llvm::ArrayRef<Action>> actions = explorer.actions(node.id);
   if (!actions)

@@ -36,7 +36,7 @@ static __global__ void turn(const float *in, float *out, int n) {
 }
 
 int main() {
-  const int n = 512;
+  const int n = 1024;
   std::vector<float> image(n * n);
   for (int i = 0; i < n * n; ++i)
     image[i] = static_cast<float>(i % 1013);

@@ -2,7 +2,7 @@
 //
 // REQUIRES: sandbox
 // RUN: rm -rf %t && mkdir %t && cp %s %t/two.cu && cd %t
-// RUN: %status 0,4 kb-opt -passes=auto --budget-candidates=1 --emit=source --no-memory --knowledge=kb --journal=j.sqlite two.cu -j 2 -o auto.cu 2> err
+// RUN: %status 0,4 kb-opt -v -passes=auto --budget-candidates=1 --emit=source --no-memory --knowledge=kb --journal=j.sqlite two.cu -j 2 -o auto.cu 2> err
 // RUN: FileCheck %s < err
 // RUN: grep -v '^ *//' auto.cu | FileCheck --check-prefix=SOURCE %s
 // CHECK: [sketch] schedule{{.*kernel=product.*}},schedule{{.*kernel=sums.*}} correct

@@ -2,7 +2,7 @@
 // host side (a schedule and tune-block-size change it) are recorded with the original's answers and take the same decisions.
 // REQUIRES: sandbox
 // RUN: rm -rf %t && mkdir %t
-// RUN: %status 0,4 kb-opt -passes=auto --trajectories=4 --steps=2 --budget-candidates=4 --journal=%t/j.sqlite --knowledge=%t/kb %s -o %t/out.cu 2> %t/err
+// RUN: %status 0,4 kb-opt -v -passes=auto --trajectories=4 --steps=2 --budget-candidates=4 --journal=%t/j.sqlite --knowledge=%t/kb %s -o %t/out.cu 2> %t/err
 // RUN: FileCheck %s < %t/err
 // CHECK: {{schedule|tune-block-size}}{{.*}} correct, modelled
 // CHECK-NOT: mismatch

@@ -62,6 +62,8 @@ struct SearchOptions {
   /// Whether winners are crossed; where not said, by tree and beam.
   std::optional<bool> crossover;
 
+  /// The passes that findings and states name are tried before anything else.
+  bool answers = true;
   /// Whole schedules of raised kernels are tried before single steps.
   bool sketches = true;
 

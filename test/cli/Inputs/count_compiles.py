@@ -21,7 +21,7 @@ def run(name, cache, kill_after=None):
     """The commands of compilers that one kb-opt started."""
     log = folder / "execs"
     command = ["strace", "-f", "-qq", "-s", "64", "-e", "trace=execve", "-o", str(log),
-               "kb-opt", "-passes=auto", "--budget-candidates=4", "--emit=source", "-j1", f"--journal={folder}/{name}.sqlite",
+               "kb-opt", "-v", "-passes=auto", "--budget-candidates=4", "--emit=source", "-j1", f"--journal={folder}/{name}.sqlite",
                f"--knowledge={folder}/{name}", f"-o{folder}/{name}.cu", program]
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True,
                              env={**os.environ, "XDG_CACHE_HOME": str(folder / cache)})

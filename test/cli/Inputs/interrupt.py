@@ -8,7 +8,7 @@ import sys
 import time
 
 before = open(sys.argv[1]).read()
-child = subprocess.Popen(["kb-opt", "-passes=auto", "--emit=source", *sys.argv[2:], sys.argv[1]],
+child = subprocess.Popen(["kb-opt", "-v", "-passes=auto", "--emit=source", *sys.argv[2:], sys.argv[1]],
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 seen = ""
 while "correct" not in seen:

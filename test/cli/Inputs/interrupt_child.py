@@ -25,7 +25,7 @@ fi
 exec {shutil.which(tool)} "$@"
 """)
 wrapper.chmod(0o755)
-done = subprocess.run(["kb-opt", "-passes=auto", "-j1", "--seed=1", "--budget-candidates=4",
+done = subprocess.run(["kb-opt", "-v", "-passes=auto", "-j1", "--seed=1", "--budget-candidates=4",
                        "--compile-cache-size=0", f"--journal={folder}/j.sqlite",
                        f"--knowledge={folder}/kb", f"-o{folder}/out.cu", program],
                       env={**os.environ, "PATH": f"{wrappers}:{os.environ['PATH']}"},

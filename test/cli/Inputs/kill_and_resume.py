@@ -18,7 +18,7 @@ random.seed(seed)
 
 
 def command(name):
-    return ["kb-opt", "-passes=auto", "--budget-candidates=6", "--emit=source", "-j1",
+    return ["kb-opt", "-v", "-passes=auto", "--budget-candidates=6", "--emit=source", "-j1",
             f"--journal={folder}/{name}.sqlite", f"--knowledge={folder}/{name}", f"-o{folder}/{name}.cu", program]
 
 

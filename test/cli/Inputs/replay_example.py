@@ -22,7 +22,7 @@ def run(command):
 
 
 def search(output):
-    said = run(["kb-opt", "-passes=auto", f"--budget-candidates={candidates}", f"--journal={folder}/j.sqlite",
+    said = run(["kb-opt", "-v", "-passes=auto", f"--budget-candidates={candidates}", f"--journal={folder}/j.sqlite",
                 f"--knowledge={folder}/kb", "-o", folder / output, program])
     answered, carried = map(int, re.search(r"effects: (\d+) answered from the journal, (\d+) carried out", said).groups())
     return said, answered, carried

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 folder, program = pathlib.Path(sys.argv[1]), sys.argv[2]
-runs = [subprocess.Popen(["kb-opt", "-passes=auto", "--budget-candidates=4", "--emit=source", f"--journal={folder}/j.sqlite",
+runs = [subprocess.Popen(["kb-opt", "-v", "-passes=auto", "--budget-candidates=4", "--emit=source", f"--journal={folder}/j.sqlite",
                           f"--knowledge={folder}/kb", f"-o{folder}/{name}.cu", program], stderr=subprocess.PIPE, text=True)
         for name in ("a", "b")]
 for run in runs:

@@ -133,9 +133,11 @@ TEST(Options, InputsAreCounted) {
   EXPECT_EQ(errorOf({"-passes=auto", "-o", "c.cu", "a.cu", "b.cu"}),
             "kb-opt: error: '-o' is for one program, and several are named\n"
             "kb-opt: note: run kb-opt once for each file\n");
-  EXPECT_EQ(errorOf({"--emit=kb-ir", "a.cu", "b.cu"}),
-            "kb-opt: error: '--emit' is for one program, and several are named\n"
-            "kb-opt: note: run kb-opt once for each file\n");
+  EXPECT_EQ(
+      errorOf({"--emit=kb-ir", "a.cu", "b.cu"}),
+      "kb-opt: error: '--emit' is for one program, and several are named\n"
+      "kb-opt: note: run-kb-opt -emit=sarif makes one document of the files of a build; or run "
+      "kb-opt once for each file\n");
   EXPECT_EQ(errorOf({"-passes=a", "--fix", "a.cu", "-"}),
             "kb-opt: error: '--fix' is of a file, and the program comes from stdin\n"
             "kb-opt: note: pass -o - for the rewritten program\n");

@@ -34,6 +34,10 @@ SearchOptions options() {
   return result;
 }
 
+SearchResult searchWithAnswers(Environment &world, const SearchOptions &options) {
+  return search(world, options, "rollout", nullptr, seedKnowledge(), /*answers=*/true);
+}
+
 } // namespace
 
 TEST(Answers, WhatAFindingNamesIsTheFirstCandidate) {
@@ -41,7 +45,7 @@ TEST(Answers, WhatAFindingNamesIsTheFirstCandidate) {
   world.passes = {schedules("k", 0.9), passOn("a", "k", 0.95), named("pad", "k", 0.5)};
   SearchOptions first = options();
   first.budgetCandidates = 1;
-  SearchResult result = search(world, first);
+  SearchResult result = searchWithAnswers(world, first);
   ASSERT_FALSE(result.attempts.empty());
   EXPECT_EQ(result.attempts.front().step.pass, "pad");
   EXPECT_EQ(printPipeline(result.pipeline), "pad{kernel=k}");
@@ -52,7 +56,7 @@ TEST(Answers, AnAnswerIsJoinedWithTheSchedulesOfOtherKernels) {
   world.passes = {schedules("other", 0.5), named("pad", "k", 0.5)};
   SearchOptions none = options();
   none.trajectories = 0;
-  SearchResult result = search(world, none);
+  SearchResult result = searchWithAnswers(world, none);
   EXPECT_NEAR(result.bestUs, 25, 1e-9);
 }
 
@@ -61,7 +65,7 @@ TEST(Answers, OneThatIsSlowerIsNotFollowed) {
   world.passes = {schedules("k", 0.5), named("pad", "k", 1.5)};
   SearchOptions none = options();
   none.trajectories = 0;
-  SearchResult result = search(world, none);
+  SearchResult result = searchWithAnswers(world, none);
   EXPECT_NEAR(result.bestUs, 50, 1e-9);
   EXPECT_EQ(result.pipeline.size(), 1u);
 }
@@ -70,7 +74,7 @@ TEST(Answers, AGainBelowWhatCanBeToldIsNone) {
   FakeEnvironment world;
   world.least = 0.05;
   world.passes = {passOn("a", "k", 0.97)};
-  SearchResult result = search(world, options());
+  SearchResult result = searchWithAnswers(world, options());
   EXPECT_TRUE(result.pipeline.empty());
   EXPECT_EQ(result.bestUs, 100);
   EXPECT_NEAR(result.leastUs, 97, 1e-9);
@@ -80,6 +84,6 @@ TEST(Answers, StepsThatTogetherCostLessThanCanBeToldLeave) {
   FakeEnvironment world;
   world.least = 0.05;
   world.passes = {passOn("a", "k", 0.5), passOn("b", "k", 0.98)};
-  SearchResult result = search(world, options());
+  SearchResult result = searchWithAnswers(world, options());
   EXPECT_EQ(printPipeline(result.pipeline), "a{kernel=k}");
 }
