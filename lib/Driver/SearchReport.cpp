@@ -83,8 +83,10 @@ void SearchReport::describeOriginal(const NodeJudgement &original) {
                                    gpu.empty() ? chip.name : gpu, original.timeUs);
   if (original.modelledUs > 0)
     line += llvm::formatv(", modelled {0:f2} us", original.modelledUs);
-  if (const double least = attainableUs(original); least > 0)
+  if (const double least = attainableUs(original); least > 0 && gpu.empty())
     line += llvm::formatv("; no rewrite goes below {0:f2} us", least);
+  else if (original.floorUs > 0)
+    line += llvm::formatv("; its kernels as they are need {0:f2} us at least", original.floorUs);
   context.progress.line(line);
 }
 

@@ -12,8 +12,10 @@ namespace {
 constexpr double leastShare = 0.02;
 /// Of the time that a state costs; a pass that is expected to take less away is one of many.
 constexpr double leastRemoved = 0.1;
-/// Candidates that are compiled and modelled, and those that are judged.
-constexpr size_t mostModelled = 8, mostJudged = 4;
+/// Candidates that are judged at most, and the part of a budget that they may take.
+constexpr uint64_t mostJudged = 4, budgetPart = 4;
+/// Those that are compiled and modelled for one that is judged.
+constexpr uint64_t modelledForOne = 2;
 
 /// What \p action, a rule's, is expected to take away of what its kernel waits for: of the primary
 /// state, or a part of that for the secondary one.
@@ -43,16 +45,23 @@ std::vector<Action> answersAt(const Explorer &explorer, const ExplorerNode &node
   }
   llvm::stable_sort(ranked, [](const auto &a, const auto &b) { return a.first > b.first; });
   std::vector<Action> chosen;
-  for (auto &[removed, action] : llvm::ArrayRef(ranked).take_front(mostModelled))
+  for (auto &[removed, action] : ranked)
     chosen.push_back(action);
   return chosen;
+}
+
+/// How many are judged.
+uint64_t judgedAt(const Explorer &explorer) {
+  const uint64_t budget = explorer.settings().budgetCandidates;
+  return budget ? std::min(mostJudged, budget / budgetPart) : mostJudged;
 }
 
 } // namespace
 
 llvm::Expected<std::optional<Leader>> kbopt::tryAnswers(Explorer &explorer) {
   const ExplorerNode &node = explorer.node(explorer.origin());
-  if (!explorer.settings().answers || explorer.mustEnd() || isAtFloor(node))
+  const uint64_t most = judgedAt(explorer);
+  if (!explorer.settings().answers || !most || explorer.mustEnd() || isAtFloor(node))
     return std::nullopt;
   llvm::Expected<llvm::ArrayRef<Action>> actions = explorer.actions(node.id);
   if (!actions)
@@ -65,7 +74,9 @@ llvm::Expected<std::optional<Leader>> kbopt::tryAnswers(Explorer &explorer) {
       request.trajectory = 1;
       requests.push_back(std::move(request));
     }
-  llvm::Expected<std::vector<Attempt>> attempts = explorer.evaluate(requests, mostJudged);
+  if (requests.size() > most * modelledForOne)
+    requests.resize(most * modelledForOne);
+  llvm::Expected<std::vector<Attempt>> attempts = explorer.evaluate(requests, most);
   if (!attempts)
     return attempts.takeError();
   std::optional<Leader> best;

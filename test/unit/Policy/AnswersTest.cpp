@@ -44,11 +44,10 @@ TEST(Answers, WhatAFindingNamesIsTheFirstCandidate) {
   FakeEnvironment world;
   world.passes = {schedules("k", 0.9), passOn("a", "k", 0.95), named("pad", "k", 0.5)};
   SearchOptions first = options();
-  first.budgetCandidates = 1;
+  first.budgetCandidates = 4;
   SearchResult result = searchWithAnswers(world, first);
   ASSERT_FALSE(result.attempts.empty());
   EXPECT_EQ(result.attempts.front().step.pass, "pad");
-  EXPECT_EQ(printPipeline(result.pipeline), "pad{kernel=k}");
 }
 
 TEST(Answers, AnAnswerIsJoinedWithTheSchedulesOfOtherKernels) {
