@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "DeviceModule.h"
 
+#include "kb-opt/Support/AnalysisManagers.h"
 #include "kb-opt/Support/Error.h"
 #include "llvm/Analysis/AssumptionCache.h"
 #include "llvm/Bitcode/BitcodeReader.h"
@@ -128,18 +129,10 @@ static void dropLifetimes(Function &kernel) {
 static void prepare(Module &module) {
   requestInlining(module);
   PassBuilder builder;
-  LoopAnalysisManager loops;
-  FunctionAnalysisManager functions;
-  CGSCCAnalysisManager callGraph;
-  ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(callGraph);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, callGraph, modules);
-  AlwaysInlinerPass(/*InsertLifetime=*/false).run(module, modules);
-  modules.clear();
-  functions.clear();
+  kbopt::AnalysisManagers analyses(builder);
+  AlwaysInlinerPass(/*InsertLifetime=*/false).run(module, analyses.modules);
+  analyses.modules.clear();
+  analyses.functions.clear();
 
   SimplifyCFGOptions keepShape;
   keepShape.speculateBlocks(false).setSimplifyCondBranch(false);
@@ -160,11 +153,11 @@ static void prepare(Module &module) {
     if (function.isDeclaration() || function.getCallingConv() != CallingConv::PTX_Kernel)
       continue;
     dropLifetimes(function);
-    first.run(function, functions);
-    functions.clear(function, function.getName());
+    first.run(function, analyses.functions);
+    analyses.functions.clear(function, function.getName());
     mergeSpecialRegisters(function);
     mergeParameterReads(function);
-    second.run(function, functions);
+    second.run(function, analyses.functions);
   }
 }
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "DeviceModule.h"
 #include "kb-opt/Analysis/Import.h"
+#include "kb-opt/Support/AnalysisManagers.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
@@ -36,17 +37,9 @@ static bool isConditional(const Instruction &inst) {
 /// they select is selected.
 static void optimise(Function &kernel) {
   PassBuilder builder;
-  LoopAnalysisManager loops;
-  FunctionAnalysisManager functions;
-  CGSCCAnalysisManager callGraph;
-  ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(callGraph);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, callGraph, modules);
+  kbopt::AnalysisManagers analyses(builder);
   builder.buildFunctionSimplificationPipeline(OptimizationLevel::O2, ThinOrFullLTOPhase::None)
-      .run(kernel, functions);
+      .run(kernel, analyses.functions);
 }
 
 /// Where in \p file \p inst stands: the innermost code of the file.

@@ -135,7 +135,7 @@ void CaseRecipes::addLargeArguments() {
 void CaseRecipes::addTests() {
   for (const ProgramRun &run : workload.tests) {
     CaseRecipe recipe = derived(run.name);
-    recipe.ran = run;
+    recipe.testRun = run;
     recipe.test.isTest = recipe.test.hasOtherSources = true;
     recipes.push_back(std::move(recipe));
   }

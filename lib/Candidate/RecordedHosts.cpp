@@ -32,14 +32,14 @@ llvm::Expected<std::string> RecordedCases::executable(const ProgramArtefacts &pr
   bool whole = workload.kind == WorkloadKind::Program;
   std::string key = "host " + digestOf(program.text) +
                     (whole ? "" : " " + (recipe.run ? recipe.group : recipe.test.name));
-  const std::string inProgram = recipe.ran ? recipe.ran->program : "";
+  const std::string inProgram = recipe.testRun ? recipe.testRun->program : "";
   key += " " + inProgram;
   auto host = ways->noted(program.text);
   if (!host)
     return host.takeError();
   auto folder = once(key, [&](const std::string &folder) -> llvm::Error {
     std::string text = host->text;
-    CompileCommand command = *tools.input.command.in(inProgram);
+    CompileCommand command = *tools.input.command.findProgram(inProgram);
     if (!whole) {
       std::string copy = joinPath(folder, llvm::sys::path::filename(program.sourcePath));
       if (llvm::Error error = tools.files.write(copy, text))
@@ -102,8 +102,9 @@ llvm::Expected<RecordRequest> RecordedCases::request(const ProgramArtefacts &pro
         request.registers[name] = *kernel.registers;
   }
   const CompileCommand &command = tools.input.command;
-  const std::string &inProgram =
-      recipe.ran && !recipe.ran->program.empty() ? recipe.ran->program : command.program;
+  const std::string &inProgram = recipe.testRun && !recipe.testRun->program.empty()
+                                     ? recipe.testRun->program
+                                     : command.program;
   request.name = inProgram.empty() ? command.shownFile : llvm::sys::path::filename(inProgram).str();
   request.executable = std::move(executable);
   request.image = std::move(image);
@@ -111,16 +112,16 @@ llvm::Expected<RecordRequest> RecordedCases::request(const ProgramArtefacts &pro
   request.otherSources = recipe.otherSources;
   if (recipe.run)
     request.arguments = {std::to_string(*recipe.run)};
-  if (recipe.ran)
-    request.arguments = recipe.ran->arguments;
+  if (recipe.testRun)
+    request.arguments = recipe.testRun->arguments;
   request.standardInput = workload.standardInput;
   request.environment = workload.environment;
   std::string sourceFolder = llvm::sys::path::parent_path(tools.input.command.file).str();
   request.workingDirectory =
       workload.workingDirectory.empty() ? sourceFolder : workload.workingDirectory;
-  if (recipe.ran) {
-    request.environment = recipe.ran->environment;
-    request.workingDirectory = recipe.ran->workingDirectory;
+  if (recipe.testRun) {
+    request.environment = recipe.testRun->environment;
+    request.workingDirectory = recipe.testRun->workingDirectory;
   }
   request.folder = std::move(folder);
   if (workload.limitSeconds > 0)

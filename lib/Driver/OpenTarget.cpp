@@ -79,7 +79,7 @@ static void takeTests(Context &context, const CompileCommand &file,
       continue;
     }
     const bool isOwn = test.program == context.command.program;
-    if (!isOwn && !context.command.in(test.program))
+    if (!isOwn && !context.command.findProgram(test.program))
       context.command.others.push_back(commandIn(*target, file));
     context.tests.push_back({"test '" + test.name + "'", isOwn ? "" : test.program, test.arguments,
                              test.environment, test.workingDirectory});

@@ -295,13 +295,11 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
             .str());
   if (found)
     describeGain(environment, result);
-  else if (double gain = result.leastUs > 0 ? result.bestUs / result.leastUs : 1;
-           gain > 1 + environment.Environment::leastGain() &&
-           gain < 1 / (1 - environment.leastGain()))
+  else if (result.leastUs > 0)
     progress.line(
         llvm::formatv("result: the fastest candidate is {0} {1:f2} x faster, which is less "
                       "than can be told from none ({2:f2} x); the program stays as it is",
-                      source(), gain, 1 / (1 - environment.leastGain()))
+                      source(), result.bestUs / result.leastUs, 1 / (1 - environment.leastGain()))
             .str());
   else
     progress.line("result: nothing better was found; the program stays as it is");

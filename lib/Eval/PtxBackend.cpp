@@ -5,8 +5,8 @@
 // NVPTX backend on the device bitcode.
 //
 //===----------------------------------------------------------------------===//
-#include "AnalysisManagers.h"
 #include "kb-opt/Eval/NvccImage.h"
+#include "kb-opt/Support/AnalysisManagers.h"
 #include "kb-opt/Support/Error.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"

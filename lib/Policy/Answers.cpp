@@ -68,12 +68,9 @@ llvm::Expected<std::optional<Leader>> kbopt::tryAnswers(Explorer &explorer) {
     return actions.takeError();
   std::vector<ExplorerRequest> requests;
   for (const Action &action : answersAt(explorer, node, *actions))
-    if (auto parameters = nextParameters(explorer, node, action, {})) {
-      ExplorerRequest request{node.id, action.step(std::move(*parameters))};
-      request.phase = AttemptPhase::Sketch;
-      request.trajectory = 1;
-      requests.push_back(std::move(request));
-    }
+    if (auto parameters = nextParameters(explorer, node, action, {}))
+      requests.push_back(
+          earlyRequest(node.id, action.step(std::move(*parameters)), AttemptPhase::Sketch));
   if (requests.size() > most * modelledForOne)
     requests.resize(most * modelledForOne);
   llvm::Expected<std::vector<Attempt>> attempts = explorer.evaluate(requests, most);
@@ -101,11 +98,8 @@ llvm::Expected<NodeId> kbopt::joinAnswer(Explorer &explorer, const NodeId &start
       others.push_back(step);
   if (others.empty() || explorer.mustEnd())
     return best;
-  ExplorerRequest request{answer.node, others.back()};
-  request.before.assign(others.begin(), std::prev(others.end()));
-  request.phase = AttemptPhase::Sketch;
-  request.trajectory = 1;
-  llvm::Expected<std::vector<Attempt>> attempts = explorer.evaluate({request});
+  llvm::Expected<std::vector<Attempt>> attempts =
+      explorer.evaluate({earlyRequest(answer.node, others, AttemptPhase::Sketch)});
   if (!attempts)
     return attempts.takeError();
   for (const Attempt &attempt : *attempts)

@@ -7,6 +7,15 @@
 
 using namespace kbopt;
 
+ExplorerRequest kbopt::earlyRequest(const NodeId &parent, llvm::ArrayRef<Step> steps,
+                                    AttemptPhase phase) {
+  ExplorerRequest request{parent, steps.back()};
+  request.before = steps.drop_back().vec();
+  request.phase = phase;
+  request.trajectory = 1;
+  return request;
+}
+
 std::vector<std::string> ExplorerNode::predecessors(llvm::StringRef kernel) const {
   std::vector<std::string> passes;
   for (const Step &move : pipeline)

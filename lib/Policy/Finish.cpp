@@ -212,10 +212,12 @@ llvm::Expected<SearchResult> Explorer::finish(SearchEnd end) {
       return std::move(error);
   result.findings = namedFindings();
   if (result.pipeline.empty()) {
+    double least = result.bestUs;
     for (const auto &[id, node] : nodes)
       if (isUsable(node))
-        result.leastUs =
-            std::min(result.leastUs ? result.leastUs : result.bestUs, node.judgement.timeUs);
+        least = std::min(least, node.judgement.timeUs);
+    if (least < result.bestUs * (1 - timeNoise) && least >= result.bestUs * (1 - leastGain()))
+      result.leastUs = least;
     result.ablated.clear();
     result.stepGains.clear();
   }

@@ -22,8 +22,6 @@ constexpr llvm::StringLiteral importingPass = "import-kernel";
 constexpr double mostLost = 0.02;
 /// A kernel that takes less of the program's time is left as it is.
 constexpr double leastShare = 0.02;
-/// Less is noise.
-constexpr double leastGain = 0.005;
 
 class FirstSteps {
 public:
@@ -73,13 +71,6 @@ private:
     return moves;
   }
 
-  ExplorerRequest requestOf(const std::vector<Step> &moves) const {
-    ExplorerRequest request{explorer.origin(), moves.back()};
-    request.before.assign(moves.begin(), std::prev(moves.end()));
-    request.trajectory = 1;
-    return request;
-  }
-
   /// Moves the origin to the fastest of \p requests below \p least.
   llvm::Error evaluate(llvm::ArrayRef<ExplorerRequest> requests, double least) {
     llvm::Expected<std::vector<Attempt>> attempts = explorer.evaluate(requests);
@@ -102,7 +93,7 @@ private:
     auto add = [&](std::vector<Step> moves) {
       moves.insert(moves.begin(), imports.begin(), imports.end());
       if (moves.size() > 1 || !imports.empty())
-        requests.push_back(requestOf(moves));
+        requests.push_back(earlyRequest(explorer.origin(), moves, AttemptPhase::Search));
     };
     add(all);
     if (cautious.size() < all.size())
@@ -110,7 +101,7 @@ private:
     double now = explorer.node(explorer.origin()).judgement.timeUs;
     return requests.empty()
                ? llvm::Error::success()
-               : evaluate(requests, now * (imports.empty() ? 1 - leastGain : 1 + mostLost));
+               : evaluate(requests, now * (imports.empty() ? 1 - timeNoise : 1 + mostLost));
   }
 
   Explorer &explorer;

@@ -19,8 +19,6 @@ constexpr size_t group = 4;
 constexpr double leastProgress = 0.03;
 /// A kernel that takes less of the program's time is not worth eight judgements.
 constexpr double leastShare = 0.02;
-/// Less is noise.
-constexpr double leastGain = 0.005;
 /// The passes that put one kernel in place of several launches, and how often they are tried at
 /// most.
 constexpr llvm::StringLiteral joiningPasses[] = {"batch-launches", "fuse-kernels-vertical"};
@@ -28,6 +26,11 @@ constexpr unsigned mostJoins = 6;
 /// The pass whose gain no schedule has: threads that wait for each other's atomics leave nothing
 /// else to gain.
 constexpr llvm::StringLiteral privatizingPass = "privatize-atomics";
+
+/// A candidate of this phase.
+ExplorerRequest sketchRequest(const NodeId &parent, llvm::ArrayRef<Step> steps) {
+  return earlyRequest(parent, steps, AttemptPhase::Sketch);
+}
 
 class SketchPhase {
 public:
@@ -92,10 +95,8 @@ private:
     for (const Action &action : chosen) {
       if (explorer.mustEnd())
         break;
-      ExplorerRequest request{at, action.step()};
-      request.phase = AttemptPhase::Sketch;
-      request.trajectory = 1;
-      llvm::Expected<std::vector<Attempt>> attempts = explorer.evaluate({request});
+      llvm::Expected<std::vector<Attempt>> attempts =
+          explorer.evaluate({sketchRequest(at, {action.step()})});
       if (!attempts)
         return attempts.takeError();
       if (attempts->empty() || !takeIfFaster(attempts->front()))
@@ -123,11 +124,8 @@ private:
       const ParameterRange &range = each->action.ranges.front();
       moves.push_back(each->action.step({{range.name, range.values.front()}}));
     }
-    ExplorerRequest request{start, moves.back()};
-    request.before.assign(moves.begin(), std::prev(moves.end()));
-    request.phase = AttemptPhase::Sketch;
-    request.trajectory = 1;
-    llvm::Expected<std::vector<Attempt>> attempts = explorer.evaluate({request});
+    llvm::Expected<std::vector<Attempt>> attempts =
+        explorer.evaluate({sketchRequest(start, moves)});
     if (!attempts)
       return attempts.takeError();
     if (attempts->empty() || !takeIfFaster(attempts->front()))
@@ -197,10 +195,8 @@ private:
                           llvm::ArrayRef<std::string> values) {
     std::vector<ExplorerRequest> requests;
     for (const std::string &value : values) {
-      ExplorerRequest request{parent, action.step({{action.ranges.front().name, value}})};
-      request.phase = AttemptPhase::Sketch;
-      request.trajectory = 1;
-      requests.push_back(std::move(request));
+      requests.push_back(
+          sketchRequest(parent, {action.step({{action.ranges.front().name, value}})}));
     }
     llvm::Expected<std::vector<Attempt>> attempts = explorer.evaluate(requests, mostJudged);
     if (!attempts)
@@ -214,7 +210,7 @@ private:
   /// Moves on to the program of \p attempt, if it is better than where the phase stands.
   bool takeIfFaster(const Attempt &attempt) {
     bool isFaster = attempt.usable() && !attempt.node.empty() &&
-                    attempt.timeUs < explorer.node(at).judgement.timeUs * (1 - leastGain);
+                    attempt.timeUs < explorer.node(at).judgement.timeUs * (1 - timeNoise);
     if (isFaster)
       at = attempt.node;
     return isFaster;
@@ -251,10 +247,8 @@ llvm::Expected<NodeId> joinLaunches(Explorer &explorer) {
           chosen = action;
     if (!chosen)
       break;
-    ExplorerRequest request{at, chosen->step()};
-    request.phase = AttemptPhase::Sketch;
-    request.trajectory = 1;
-    llvm::Expected<std::vector<Attempt>> attempts = explorer.evaluate({request});
+    llvm::Expected<std::vector<Attempt>> attempts =
+        explorer.evaluate({sketchRequest(at, {chosen->step()})});
     if (!attempts)
       return attempts.takeError();
     if (attempts->size() == 1 && attempts->front().usable() && !attempts->front().node.empty() &&
@@ -283,11 +277,8 @@ llvm::Error inlineHeaders(Explorer &explorer) {
       moves.push_back(action.step());
   if (moves.empty() || explorer.mustEnd())
     return llvm::Error::success();
-  ExplorerRequest request{explorer.origin(), moves.back()};
-  request.before.assign(moves.begin(), std::prev(moves.end()));
-  request.phase = AttemptPhase::Sketch;
-  request.trajectory = 1;
-  llvm::Expected<std::vector<Attempt>> attempts = explorer.evaluate({request});
+  llvm::Expected<std::vector<Attempt>> attempts =
+      explorer.evaluate({sketchRequest(explorer.origin(), moves)});
   if (!attempts)
     return attempts.takeError();
   if (attempts->size() == 1 && attempts->front().usable() && !attempts->front().node.empty())
@@ -332,7 +323,7 @@ llvm::Expected<std::optional<SearchEnd>> kbopt::trySketches(Explorer &explorer) 
     if (llvm::Error error = schedule(*joined))
       return std::move(error);
   // Where joining gains nothing by itself, the kernels that were joined get schedules, too.
-  if (*joined != given && !isGivenFirst && timeOf(*joined) >= timeOf(given) * (1 - leastGain))
+  if (*joined != given && !isGivenFirst && timeOf(*joined) >= timeOf(given) * (1 - timeNoise))
     if (llvm::Error error = schedule(given))
       return std::move(error);
   if (*answer) {

@@ -50,7 +50,7 @@ std::vector<std::string> CompileCommand::hostArguments() const {
   return arguments;
 }
 
-const CompileCommand *CompileCommand::in(StringRef wanted) const {
+const CompileCommand *CompileCommand::findProgram(StringRef wanted) const {
   if (wanted.empty() || wanted == program)
     return this;
   auto other = llvm::find_if(

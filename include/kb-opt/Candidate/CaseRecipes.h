@@ -39,7 +39,7 @@ struct CaseRecipe {
   /// Of a whole program; absent: the workload's.
   std::optional<std::vector<std::string>> arguments;
   /// A test of the build; absent: the program as the workload runs it.
-  std::optional<ProgramRun> ran;
+  std::optional<ProgramRun> testRun;
   unsigned otherSources = 0; ///< RecordRequest's
   /// At sizes whose data no run could hold: CaseSource::launchCases.
   bool isDry = false;

@@ -13,6 +13,9 @@
 
 namespace kbopt {
 
+/// Of a time, so much is noise.
+inline constexpr double timeNoise = 0.005;
+
 /// What a move gave, before anything is measured.
 struct StepOutcome {
   bool applied = false;
@@ -72,7 +75,7 @@ public:
   virtual bool measures() const { return false; }
   /// The share of a time by which another one must be less to be a gain: less is noise, or error of
   /// the model.
-  virtual double leastGain() const { return 0.005; }
+  virtual double leastGain() const { return timeNoise; }
   /// Passes that may apply to \p node, in a fixed order.
   virtual llvm::Expected<std::vector<Action>> actions(const NodeId &node) = 0;
   /// Rewrites and compiles; measures nothing.

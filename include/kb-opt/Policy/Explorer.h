@@ -52,6 +52,10 @@ struct ExplorerRequest {
   std::vector<Step> before = {};
 };
 
+/// The request for \p steps, of which there is one at least, together at \p parent before the
+/// trajectories of a search begin.
+ExplorerRequest earlyRequest(const NodeId &parent, llvm::ArrayRef<Step> steps, AttemptPhase phase);
+
 /// Not thread-safe; uses threads inside.
 class Explorer {
 public:

@@ -120,8 +120,8 @@ struct SearchResult {
   std::vector<Step> pipeline;
   NodeId best;
   double bestUs = 0;
-  /// Without a pipeline: the least time of a program, which is less than `bestUs` where the gain is
-  /// below `Environment::leastGain`.
+  /// Where the fastest program gains less than `Environment::leastGain`, though more than noise:
+  /// its time; else 0.
   double leastUs = 0;
   /// Every gate passed on every case. False with a pipeline: the run ended
   /// before that, and only the screening or the gates of the search have passed.

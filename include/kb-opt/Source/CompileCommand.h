@@ -72,7 +72,7 @@ struct CompileCommand {
   /// commonArguments() for the host side: --cuda-host-only and hostFlags.
   std::vector<std::string> hostArguments() const;
   /// This command or that of `others` for \p wanted, empty or absolute; null where there is none.
-  const CompileCommand *in(llvm::StringRef wanted) const;
+  const CompileCommand *findProgram(llvm::StringRef wanted) const;
   /// The units of the program and of the others, each once: what device code is made of beside the
   /// file's own.
   std::vector<const CompileCommand *> deviceUnits() const;

@@ -5,9 +5,9 @@
 // visibility, inlining, O2 without unrolling and vectorisation, contraction.
 //
 //===----------------------------------------------------------------------===//
-#include "../AnalysisManagers.h"
 #include "OracleLanes.h"
 #include "Steps.h"
+#include "kb-opt/Support/AnalysisManagers.h"
 #include "llvm/ADT/SCCIterator.h"
 #include "llvm/Analysis/CallGraph.h"
 #include "llvm/Analysis/ConstantFolding.h"

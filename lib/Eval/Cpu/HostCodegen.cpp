@@ -1,8 +1,8 @@
 //===- HostCodegen.cpp - Host IR to an object file ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
-#include "../AnalysisManagers.h"
 #include "BarrierSplit.h"
 #include "Steps.h"
+#include "kb-opt/Support/AnalysisManagers.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/LegacyPassManager.h"

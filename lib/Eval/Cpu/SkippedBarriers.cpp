@@ -9,8 +9,8 @@
 // whose kernel has nothing left to do returns early, too.
 //
 //===----------------------------------------------------------------------===//
-#include "../AnalysisManagers.h"
 #include "Steps.h"
+#include "kb-opt/Support/AnalysisManagers.h"
 #include "llvm/Analysis/PostDominators.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"

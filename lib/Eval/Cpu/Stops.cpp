@@ -1,7 +1,7 @@
 //===- Stops.cpp - Where the threads of a kernel wait ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "Stops.h"
-#include "../AnalysisManagers.h"
+#include "kb-opt/Support/AnalysisManagers.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/Transforms/Scalar/DCE.h"

@@ -1,7 +1,7 @@
 //===- AnalysisManagers.h - What passes ask for analyses --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
-#ifndef KBOPT_LIB_EVAL_ANALYSISMANAGERS_H
-#define KBOPT_LIB_EVAL_ANALYSISMANAGERS_H
+#ifndef KBOPT_SUPPORT_ANALYSISMANAGERS_H
+#define KBOPT_SUPPORT_ANALYSISMANAGERS_H
 
 #include "llvm/Passes/PassBuilder.h"
 
@@ -26,4 +26,4 @@ struct AnalysisManagers {
 
 } // namespace kbopt
 
-#endif // KBOPT_LIB_EVAL_ANALYSISMANAGERS_H
+#endif // KBOPT_SUPPORT_ANALYSISMANAGERS_H
