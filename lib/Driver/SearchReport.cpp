@@ -149,11 +149,16 @@ void SearchReport::describeGates(llvm::ArrayRef<GateRecord> gates) {
     }
   context.progress.line(
       llvm::formatv("verified: gates{0}, {1} runs compared", passed, cases).str());
+  std::string left;
   for (const GateRecord &record : gates)
-    if (record.outcome == GateOutcome::NotRun)
-      context.progress.line(("  not run: " + toString(record.gate) + " " + gateTitle(record.gate) +
-                             ": " + record.reason)
-                                .str());
+    if (record.outcome == GateOutcome::NotRun) {
+      left += " " + toString(record.gate).str();
+      context.progress.detail(("  not run: " + toString(record.gate) + " " +
+                               gateTitle(record.gate) + ": " + record.reason)
+                                  .str());
+    }
+  if (!left.empty() && !context.options.verbose)
+    context.progress.line("  not run:" + left + "; --verbose says why");
 }
 
 void SearchReport::describeGain(ProgramEnvironment &environment, const SearchResult &result) {
