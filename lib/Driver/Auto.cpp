@@ -154,6 +154,9 @@ llvm::Expected<ExitStatus> kbopt::runAuto(Context &context) {
       isTimeUp()
           ? "stopped: time budget spent before the original was judged; the program stays as it is"
           : "stopped: interrupted; the program stays as it is");
+  if (isTimeUp())
+    context.progress.line("next: give a smaller problem in a workload (program: {arguments: "
+                          "[\"...\"]}), or more time with --budget-seconds");
   if (context.options.timePasses)
     context.timings.print(context.err, context.clock.monotonicSeconds() - startSeconds);
   return ExitStatus::Budget;

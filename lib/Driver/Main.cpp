@@ -104,10 +104,15 @@ static int runWith(llvm::Expected<Options> options) {
     return report(options.takeError());
   if (options->input.empty() && !options->target.empty() && !options->help && !options->version &&
       !options->listPasses) {
+    const double startSeconds = realClock().monotonicSeconds();
     auto input = inputOfTarget(*options);
     if (!input)
       return report(input.takeError());
     options->input = std::move(*input);
+    constexpr double leastSeconds = 1; // zero would be no budget
+    if (options->budgetSeconds > 0)
+      options->budgetSeconds = std::max(leastSeconds, options->budgetSeconds + startSeconds -
+                                                          realClock().monotonicSeconds());
   }
   int status = 0;
   for (const std::string &input : inputsOf(*options)) {

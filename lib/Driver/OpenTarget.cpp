@@ -39,6 +39,8 @@ static llvm::Error warnOfBuild(Context &context, llvm::Error error, const llvm::
 static CompileCommand commandIn(const BuildTarget &target, CompileCommand file) {
   file.program = target.program;
   file.units = target.units;
+  if (target.linksDeviceCode)
+    file.makeRelocatable();
   llvm::append_range(file.linkFlags, target.linkFlags);
   return file;
 }

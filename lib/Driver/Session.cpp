@@ -18,6 +18,8 @@ using namespace kbopt;
 static llvm::Expected<std::string> emitOriginal(Session &session) {
   Context &context = session.context;
   CodeEmitter emitter(context.runner, compileLimits(context));
+  if (llvm::Error error = emitter.separateNames(context.command, context.text))
+    return std::move(error);
   CompileCommand command = context.command;
   auto all = emitter.emitDeviceBitcode(command, context.text);
   if (all || command.others.empty())

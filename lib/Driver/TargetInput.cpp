@@ -61,6 +61,8 @@ llvm::Expected<std::string> kbopt::inputOfTarget(const Options &options) {
     return files.takeError();
   llvm::Error last = llvm::make_error<UsageError>(
       "program '" + options.target + "' has no CUDA files", "name a CUDA file");
+  if (files->size() == 1) // nothing to choose from
+    return shownPath(files->front());
   for (const std::string &file : *files) {
     auto times = timesByFile(options, shownPath(file));
     if (times && !times->empty()) {

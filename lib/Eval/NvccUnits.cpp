@@ -37,7 +37,10 @@ Expected<std::string> NvccCompiler::compileRelocatably(const ProgramArtefacts &p
                                                        const std::string &folder) {
   if (Error error = realFileSystem().createDirectories(folder))
     return std::move(error);
-  Expected<ProcessRequest> request = cubinRequest(program, folder, {"-rdc=true"});
+  std::vector<std::string> more;
+  if (!is_contained(program.flags, "-rdc=true")) // nvcc refuses it twice
+    more.push_back("-rdc=true");
+  Expected<ProcessRequest> request = cubinRequest(program, folder, more);
   if (!request)
     return request.takeError();
   Expected<ProcessResult> run = runner.run(*request);

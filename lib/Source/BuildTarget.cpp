@@ -107,6 +107,8 @@ llvm::Error Build::addFile(const std::string &file, const LinkStep &step, BuildT
   if (isCuda(file))
     return llvm::Error::success();
   auto maker = makers.find(file);
+  if (maker != makers.end() && maker->second->kind == LinkStep::Kind::DeviceLink)
+    return llvm::Error::success(); // the recorder has the device code itself
   if (maker == makers.end() || maker->second->kind == LinkStep::Kind::Archive) {
     // Of an archive the linker takes what is missing: the CUDA files are not.
     const bool isAllCuda =
@@ -169,13 +171,12 @@ llvm::Error Build::addFlags(const LinkStep &step, BuildTarget &target) {
 llvm::Error Build::fill(const LinkStep &step, llvm::ArrayRef<std::string> objects,
                         BuildTarget &target) {
   llvm::StringSet<> seen;
+  const bool linksDeviceCode = llvm::any_of(objects, [&](const std::string &object) {
+    auto maker = makers.find(object);
+    return maker != makers.end() && maker->second->kind == LinkStep::Kind::DeviceLink;
+  });
   for (const std::string &object : objects) {
     auto entry = entries.find(object);
-    if (auto maker = makers.find(object);
-        maker != makers.end() && maker->second->kind == LinkStep::Kind::DeviceLink)
-      return cannotFollow(step, "its device code is linked of several files",
-                          "kb-opt follows files that are compiled without -rdc=true (CMake: "
-                          "CUDA_SEPARABLE_COMPILATION OFF)");
     if (entry == entries.end() || !entry->second.isCuda || entry->second.file == main.file ||
         !seen.insert(entry->second.file).second)
       continue;
@@ -183,8 +184,12 @@ llvm::Error Build::fill(const LinkStep &step, llvm::ArrayRef<std::string> object
     if (!unit)
       return unit.takeError();
     unit->arch = main.arch;
+    if (linksDeviceCode)
+      unit->makeRelocatable();
     target.units.push_back(std::move(*unit));
   }
+  // One file's device code is whole by itself.
+  target.linksDeviceCode = linksDeviceCode && !target.units.empty();
   return addFlags(step, target);
 }
 

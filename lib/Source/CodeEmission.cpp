@@ -222,24 +222,60 @@ compileText(ProcessRunner &runner, const CompileLimits &limits, const CompileCom
   });
 }
 
-llvm::Expected<std::string> CodeEmitter::emitDeviceBitcode(const CompileCommand &command,
-                                                           StringRef text) {
+llvm::Expected<std::vector<DeviceUnit>> CodeEmitter::emitUnits(const CompileCommand &command,
+                                                               StringRef text) {
   llvm::Expected<std::string> own = emitOwnBitcode(command, text);
-  const std::vector<const CompileCommand *> others = command.deviceUnits();
-  if (!own || others.empty())
-    return own;
-  std::vector<DeviceUnit> all{{command.shownFile, std::move(*own)}};
-  for (const CompileCommand *unit : others) {
+  if (!own)
+    return own.takeError();
+  std::vector<DeviceUnit> all{{command.shownFile, std::move(*own), command.relocatable}};
+  for (const CompileCommand *unit : command.deviceUnits()) {
     llvm::Expected<const std::string &> bitcode =
-        units.get(unit->file, [&]() -> llvm::Expected<std::string> {
+        units.get(unit->digest(), [&]() -> llvm::Expected<std::string> {
           llvm::Expected<std::string> source = realFileSystem().read(unit->file);
           return source ? emitOwnBitcode(*unit, *source) : source.takeError();
         });
     if (!bitcode)
       return bitcode.takeError();
-    all.push_back({unit->shownFile, *bitcode});
+    all.push_back({unit->shownFile, *bitcode, unit->relocatable});
   }
-  return linkDeviceUnits(all);
+  return all;
+}
+
+llvm::Expected<std::string> CodeEmitter::emitDeviceBitcode(const CompileCommand &command,
+                                                           StringRef text) {
+  llvm::Expected<std::vector<DeviceUnit>> all = emitUnits(command, text);
+  if (!all)
+    return all.takeError();
+  return all->size() == 1 ? std::move(all->front().bitcode) : linkDeviceUnits(*all);
+}
+
+/// The macro gives \p name of \p unit, by number, a name of its own.
+static void rename(CompileCommand &unit, StringRef name, size_t number) {
+  const std::string macro = ("-D" + name + "=" + name + "_of_unit").str() + std::to_string(number);
+  unit.clangFlags.push_back(macro);
+  unit.nvccFlags.push_back(macro);
+}
+
+llvm::Error CodeEmitter::separateNames(CompileCommand &command, StringRef text) {
+  if (command.relocatable || command.deviceUnits().empty())
+    return llvm::Error::success();
+  llvm::Expected<std::vector<DeviceUnit>> all = emitUnits(command, text);
+  if (!all)
+    return all.takeError();
+  llvm::Expected<std::vector<std::vector<std::string>>> taken = takenNames(*all);
+  if (!taken)
+    return taken.takeError();
+  std::map<std::string, size_t> numbers;
+  for (const CompileCommand *unit : command.deviceUnits())
+    numbers.emplace(unit->file, numbers.size() + 1); // the file itself is the first of all
+  auto renameIn = [&](CompileCommand &program) {
+    for (CompileCommand &unit : program.units)
+      for (const std::string &name : (*taken)[numbers[unit.file]])
+        rename(unit, name, numbers[unit.file]);
+  };
+  renameIn(command);
+  llvm::for_each(command.others, renameIn);
+  return llvm::Error::success();
 }
 
 llvm::Expected<std::string> CodeEmitter::emitOwnBitcode(const CompileCommand &command,

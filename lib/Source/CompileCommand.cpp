@@ -71,6 +71,11 @@ std::vector<const CompileCommand *> CompileCommand::deviceUnits() const {
   return all;
 }
 
+void CompileCommand::makeRelocatable() {
+  relocatable = true;
+  nvccFlags.push_back("-rdc=true");
+}
+
 bool CompileCommand::isForeignHeader(StringRef path) const {
   return path.starts_with(toolkit.root) || path.starts_with("/usr/") ||
          path.contains("/lib/clang/");
@@ -79,7 +84,7 @@ bool CompileCommand::isForeignHeader(StringRef path) const {
 Digest CompileCommand::digest() const {
   DigestBuilder builder;
   builder.add(file).add(directory).add(arch).add(toolkit.root).add(toolkit.version);
-  builder.add(preciseDivision).add(preciseRoot);
+  builder.add(preciseDivision).add(preciseRoot).add(relocatable);
   for (const auto *list : {&clangFlags, &hostFlags, &linkFlags}) {
     builder.add(list->size());
     for (const std::string &flag : *list)

@@ -4,6 +4,8 @@
 #include "kb-opt/Source/BuildTarget.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FileSystem.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/Demangle/Demangle.h"
@@ -16,18 +18,24 @@
 using namespace kbopt;
 using namespace llvm;
 
+static bool isKernel(const GlobalValue &global) {
+  const auto *function = dyn_cast<Function>(&global);
+  return function && function->getCallingConv() == CallingConv::PTX_Kernel;
+}
+
 /// Whether a host may ask for \p global by its name.
 static bool isShared(const GlobalValue &global) {
-  if (const auto *function = dyn_cast<Function>(&global))
-    return function->getCallingConv() == CallingConv::PTX_Kernel;
+  if (isa<Function>(global))
+    return isKernel(global);
   return isa<GlobalVariable>(global) && global.hasExternalLinkage();
 }
 
-/// What files have of themselves is theirs alone.
-static void hideOwn(Module &module) {
+/// What files have of themselves is theirs alone; of \p relocatable ones nvlink shares what is
+/// external.
+static void hideOwn(Module &module, bool relocatable) {
   for (GlobalValue &global : module.global_values())
     if (!global.isDeclaration() && !isShared(global) && !global.hasAppendingLinkage() &&
-        !global.getName().starts_with("llvm.")) {
+        !(relocatable && global.hasExternalLinkage()) && !global.getName().starts_with("llvm.")) {
       global.setLinkage(GlobalValue::InternalLinkage);
       if (auto *object = dyn_cast<GlobalObject>(&global))
         object->setComdat(nullptr);
@@ -75,6 +83,50 @@ Expected<std::map<std::string, std::string>> kbopt::kernelFiles(StringRef path) 
   return files;
 }
 
+/// The last part of the name of \p global as the source has it; empty where that is no identifier.
+static std::string identifierOf(const GlobalValue &global) {
+  std::string name = demangle(global.getName());
+  name.resize(std::min(name.find('('), name.size()));
+  if (const size_t colons = name.rfind("::"); colons != std::string::npos)
+    name.erase(0, colons + 2);
+  const bool isIdentifier =
+      llvm::all_of(name, [](char c) { return isAlnum(c) || c == '_'; }) && !name.empty();
+  return isIdentifier ? name : "";
+}
+
+Expected<std::vector<std::vector<std::string>>> kbopt::takenNames(ArrayRef<DeviceUnit> units) {
+  std::vector<std::vector<std::string>> taken(units.size());
+  StringSet<> known;
+  for (const auto &[number, unit] : enumerate(units)) {
+    LLVMContext context;
+    Expected<std::unique_ptr<Module>> module =
+        parseBitcodeFile(MemoryBufferRef(unit.bitcode, unit.name), context);
+    if (!module)
+      return module.takeError();
+    for (const GlobalValue &global : (*module)->global_values()) {
+      if (global.isDeclaration() || !global.hasExternalLinkage() || isKernel(global) ||
+          known.insert(global.getName()).second)
+        continue;
+      if (std::string name = identifierOf(global);
+          !name.empty() && !is_contained(taken[number], name))
+        taken[number].push_back(std::move(name));
+    }
+  }
+  return taken;
+}
+
+/// Fails where \p module, all that the build links, uses a function of C++ that it does not have.
+static Error checkResolved(const Module &module, StringRef name) {
+  for (const Function &function : module)
+    if (function.isDeclaration() && !function.use_empty() && function.getName().starts_with("_Z"))
+      return make_error<UsageError>(
+          "'" + name.str() + "' and the files that it is linked with use '" +
+              demangle(function.getName()) + "', which none of them defines",
+          "kb-opt takes device code from the CUDA files of the build, not from libraries",
+          ExitStatus::Diagnostics);
+  return Error::success();
+}
+
 Expected<std::string> kbopt::linkDeviceUnits(ArrayRef<DeviceUnit> units) {
   LLVMContext context;
   std::unique_ptr<Module> all;
@@ -84,7 +136,7 @@ Expected<std::string> kbopt::linkDeviceUnits(ArrayRef<DeviceUnit> units) {
         parseBitcodeFile(MemoryBufferRef(unit.bitcode, unit.name), context);
     if (!module)
       return module.takeError();
-    hideOwn(**module);
+    hideOwn(**module, unit.relocatable);
     for (GlobalValue &global : (*module)->global_values()) {
       if (global.isDeclaration() || !global.hasExternalLinkage())
         continue;
@@ -105,6 +157,9 @@ Expected<std::string> kbopt::linkDeviceUnits(ArrayRef<DeviceUnit> units) {
       return make_error<ToolError>("cannot link the device code of '" + unit.name + "'",
                                    std::vector<std::string>{}, -1, "", "", ExitStatus::Diagnostics);
   }
+  if (units.front().relocatable)
+    if (Error error = checkResolved(*all, units.front().name))
+      return std::move(error);
   std::string bytes;
   raw_string_ostream os(bytes);
   WriteBitcodeToFile(*all, os);

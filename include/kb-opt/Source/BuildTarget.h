@@ -18,8 +18,9 @@ struct BuildTarget {
   std::string program;                ///< as the build makes it, absolute
   std::vector<CompileCommand> units;  ///< its other CUDA files
   std::vector<std::string> linkFlags; ///< objects of other languages and libraries, absolute
-  /// Why the program cannot be followed, and what to do about it: an object is missing, or device
-  /// code is linked of several files. Empty where it can.
+  bool linksDeviceCode = false;       ///< of several files: `CompileCommand::relocatable`
+  /// Why the program cannot be followed, and what to do about it: an object is missing. Empty where
+  /// it can.
   std::string problem, next;
 };
 

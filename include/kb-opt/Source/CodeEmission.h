@@ -29,6 +29,8 @@ struct CompileLimits {
   CompileCache *compiles = nullptr;
 };
 
+struct DeviceUnit;
+
 /// Compiles texts under one command. Relative includes, __FILE__ and debug
 /// locations are those of the original file, whatever the text is.
 /// Thread-safe.
@@ -50,6 +52,10 @@ public:
   /// bytes. The kernels of the command's other files are in it, too.
   llvm::Expected<std::string> emitDeviceBitcode(const CompileCommand &command,
                                                 llvm::StringRef text);
+  /// Without -rdc=true each file has its device functions and variables for itself: where two of
+  /// \p command's files have some of one name, macros in the flags of the later one give it others.
+  /// \p text is that of the command's own file.
+  llvm::Error separateNames(CompileCommand &command, llvm::StringRef text);
   /// The host side as an object file: kernels and variables are registered by
   /// their device names through __cudaRegisterFunction and __cudaRegisterVar,
   /// the device binary is `kbrtFatbinMarker`.
@@ -64,10 +70,13 @@ public:
                               llvm::StringRef runtimeLibrary, llvm::StringRef output);
 
 private:
+  /// Of \p text and of the command's other files.
+  llvm::Expected<std::vector<DeviceUnit>> emitUnits(const CompileCommand &command,
+                                                    llvm::StringRef text);
   llvm::Expected<std::string> emitOwnBitcode(const CompileCommand &command, llvm::StringRef text);
   ProcessRunner &runner;
   CompileLimits limits;
-  OnceMap<std::string, std::string> units; ///< bitcode by file
+  OnceMap<std::string, std::string> units; ///< bitcode by command
 };
 
 /// What the host object carries in place of a device binary.

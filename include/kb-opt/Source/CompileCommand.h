@@ -37,6 +37,9 @@ struct CompileCommand {
   /// The program's other CUDA files, whose code runs as it is; absent where the file is a program
   /// by itself.
   std::vector<CompileCommand> units;
+  /// Whether device code of the file and its units is linked (nvcc's -rdc=true), so that they may
+  /// use each other's functions and variables.
+  bool relocatable = false;
   /// The same file as part of further programs of the build, each with `program`, `units` and
   /// `linkFlags` of its own.
   std::vector<CompileCommand> others;
@@ -76,6 +79,8 @@ struct CompileCommand {
   /// The units of the program and of the others, each once: what device code is made of beside the
   /// file's own.
   std::vector<const CompileCommand *> deviceUnits() const;
+  /// Sets `relocatable`, also for nvcc.
+  void makeRelocatable();
   /// Whether the header \p path belongs to the toolkit, the compiler or the system, which are known
   /// by their versions.
   bool isForeignHeader(llvm::StringRef path) const;

@@ -5,11 +5,11 @@
 // RUN: echo 'program: {arguments: []}' > %t/none.yaml
 // RUN: echo 'program: {arguments: []}' > %t/some.yaml
 // RUN: echo 'tolerance: {relative: 1e-2, absolute: 1e-2}' >> %t/some.yaml
-// RUN: %status 0,4 kb-opt -passes=auto --seed=1 --trajectories=1 --steps=1 --budget-candidates=2 --workload=%t/some.yaml --knowledge=%t/kb --journal=%t/j %s -o %t/out.cu 2> %t/err
+// RUN: %status 0,4 kb-opt -passes=auto -v --seed=1 --trajectories=1 --steps=1 --budget-candidates=2 --workload=%t/some.yaml --knowledge=%t/kb --journal=%t/j %s -o %t/out.cu 2> %t/err
 // RUN: FileCheck --check-prefix=SOME %s < %t/err
 // SOME: [sketch]{{.*}}core=simt
 // SOME: [sketch]{{.*}}core=tf32
-// RUN: %status 0,4 kb-opt -passes=auto --seed=1 --trajectories=1 --steps=1 --budget-candidates=2 --workload=%t/none.yaml --knowledge=%t/kb --journal=%t/j %s -o %t/out.cu 2> %t/err
+// RUN: %status 0,4 kb-opt -passes=auto -v --seed=1 --trajectories=1 --steps=1 --budget-candidates=2 --workload=%t/none.yaml --knowledge=%t/kb --journal=%t/j %s -o %t/out.cu 2> %t/err
 // RUN: FileCheck --check-prefix=NONE %s < %t/err
 // NONE-NOT: core=tf32
 // NONE: [sketch]{{.*}}core=simt
