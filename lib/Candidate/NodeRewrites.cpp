@@ -116,6 +116,11 @@ llvm::Expected<StepOutcome> NodeRewrites::rewrite(const NodeId &id, const Step &
     return record.takeError();
   if (!record->text)
     return noProgram(*record);
+  if (record->promise > setup.tools.weakest)
+    return noProgram(RewriteRecord::none(("it promises '" + promiseName(record->promise) +
+                                          "', and --promise=" + promiseName(setup.tools.weakest) +
+                                          " asks for more")
+                                             .str()));
   StepOutcome outcome;
   outcome.applied = true;
   outcome.node = add(id, step, *record);

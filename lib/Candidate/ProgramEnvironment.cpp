@@ -151,6 +151,10 @@ llvm::StringRef ProgramEnvironment::text(const NodeId &node) {
   return parts->nodes.program(node).text;
 }
 
+Promise ProgramEnvironment::promise(const NodeId &node) {
+  return parts->nodes.program(node).promise.result;
+}
+
 llvm::Expected<bool> ProgramEnvironment::appliesAnywhere() {
   return parts->sites.appliesAnywhere();
 }

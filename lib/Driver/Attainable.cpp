@@ -23,17 +23,22 @@ static uint64_t compulsoryBytes(const kbrt::Plan &plan) {
   return bytes;
 }
 
-double SearchReport::attainableUs(const NodeJudgement &original) const {
-  if (original.floorUs <= 0 || chip.dramBytesPerSecond <= 0)
-    return original.floorUs;
+SearchReport::Bounds SearchReport::boundsOf(const NodeJudgement &original) const {
+  Bounds bounds{original.floorUs, 0, 0};
   auto folder = session.cases->original(session.cases->recorded());
   auto plan = folder ? readRecordedPlan(*folder) : llvm::Expected<RecordedPlan>(folder.takeError());
   if (!plan) {
     llvm::consumeError(plan.takeError());
-    return original.floorUs;
+    return bounds;
   }
+  bounds.launches = llvm::count_if(plan->plan.steps, [](const kbrt::Step &step) {
+    return std::holds_alternative<kbrt::LaunchStep>(step);
+  });
+  bounds.launchesUs = static_cast<double>(bounds.launches) * chip.launchOverheadUs;
   constexpr double microseconds = 1e6;
-  const double us = chip.launchOverheadUs + static_cast<double>(compulsoryBytes(plan->plan)) /
-                                                chip.dramBytesPerSecond * microseconds;
-  return std::min(original.floorUs, us);
+  if (original.floorUs > 0 && chip.dramBytesPerSecond > 0)
+    bounds.leastUs = std::min(
+        original.floorUs, chip.launchOverheadUs + static_cast<double>(compulsoryBytes(plan->plan)) /
+                                                      chip.dramBytesPerSecond * microseconds);
+  return bounds;
 }

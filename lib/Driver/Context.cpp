@@ -124,7 +124,9 @@ CandidateTools kbopt::candidateTools(Context &context) {
           context.options.sandbox,
           context.options.device == DeviceKind::Cuda,
           context.options.jobs,
-          context.options.budgetSeconds};
+          context.options.budgetSeconds,
+          context.options.isAuto() ? context.options.promise.value_or(Promise::LowerPrecision)
+                                   : Promise::LowerPrecision};
 }
 
 static Signature signatureOf(const ParsedProgram &program, const clang::FunctionDecl *function,

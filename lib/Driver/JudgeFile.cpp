@@ -13,6 +13,7 @@
 #include "kb-opt/Rewrite/Assisted/FileRules.h"
 #include "kb-opt/Source/DeviceText.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include <thread>
@@ -96,7 +97,8 @@ static constexpr llvm::StringLiteral branchNotTaken =
     "no case takes both ways of the candidate's host";
 
 /// What the user can do about \p record, which decided against a candidate.
-static llvm::StringRef nextStep(const GateRecord &record) {
+/// \p callsFunction: the cases are calls with the sizes of a workload.
+static llvm::StringRef nextStep(const GateRecord &record, bool callsFunction) {
   const bool failed = record.outcome == GateOutcome::Failed;
   switch (record.gate) {
   case GateId::G0:
@@ -111,7 +113,10 @@ static llvm::StringRef nextStep(const GateRecord &record) {
            "--promise=lower-precision";
   case GateId::G4:
     if (llvm::StringRef advice = adviceOnProgram(record.reason); !advice.empty())
-      return advice;
+      return failed && callsFunction
+                 ? "make the candidate run with the sizes that are named; if callers never pass "
+                   "them, say so in the workload: admissible: {n: {multiple: 4, minimum: 16}}"
+                 : advice;
     if (llvm::StringRef(record.reason).contains("the original is left alone"))
       return "fix in the original what is named; no candidate is compared with a program that has "
              "it";
@@ -121,12 +126,16 @@ static llvm::StringRef nextStep(const GateRecord &record) {
   case GateId::G5:
     return "give a workload inputs on which wrong results differ";
   case GateId::G6:
-    return failed ? "compute the element that is named; where sums alone have another order, pass "
-                    "--promise=reassociates"
+    if (failed && llvm::is_contained(record.details, withinReassociation))
+      return "compute the element that is named, or pass --promise=reassociates if sums may have "
+             "another order";
+    return failed ? "compute the element that is named"
                   : "make the original run through on the case that is named";
   case GateId::G7:
     if (llvm::StringRef(record.reason).starts_with(branchNotTaken))
-      return "give a workload whose calls or sizes lead there, or take the branch out";
+      return "give a workload whose calls or sizes lead there, or take the branch out; for a file "
+             "that "
+             "kb-opt made pass --by-passes";
     [[fallthrough]];
   case GateId::G15:
     return "run the candidate on the case that is named: it is right on the recorded inputs alone";
@@ -146,7 +155,7 @@ static llvm::StringRef nextStep(const GateRecord &record) {
   return "";
 }
 
-static std::string verdictText(const Verdict &verdict) {
+static std::string verdictText(const Verdict &verdict, bool callsFunction) {
   std::string text;
   llvm::raw_string_ostream os(text);
   for (const GateRecord &record : verdict.gates) {
@@ -158,7 +167,7 @@ static std::string verdictText(const Verdict &verdict) {
     for (const std::string &detail : record.details)
       os << "      " << detail << "\n";
     if (record.stops())
-      os << "      next: " << nextStep(record) << "\n";
+      os << "      next: " << nextStep(record, callsFunction) << "\n";
   }
   os << verdict.summary() << "\n";
   if (!verdict.timing || verdict.timing->status != RunStatus::Ok)
@@ -234,6 +243,11 @@ llvm::Expected<ExitStatus> kbopt::runJudge(Context &context) {
   const std::vector<std::string> &files = context.options.judge;
   std::vector<std::string> texts;
   for (const std::string &file : files) {
+    if (!llvm::sys::fs::exists(file))
+      return llvm::make_error<UsageError>("no such file: '" + file + "'",
+                                          "name the file that is judged; relative names start at "
+                                          "the current folder",
+                                          ExitStatus::Diagnostics);
     auto text = context.files.read(file);
     if (!text)
       return text.takeError();
@@ -252,7 +266,7 @@ llvm::Expected<ExitStatus> kbopt::runJudge(Context &context) {
   std::string shown;
   bool areCorrect = true;
   CandidatePromise promise;
-  promise.result = context.options.promise;
+  promise.result = context.options.promise.value_or(Promise::Bitwise);
   promise.guardsItsWays = context.options.judgedByPasses;
   for (auto [file, text, index] : llvm::zip_equal(files, texts, llvm::seq<size_t>(files.size()))) {
     auto judged = judgeText(session, text, file, "candidate" + std::to_string(index) + ".bc",
@@ -260,7 +274,8 @@ llvm::Expected<ExitStatus> kbopt::runJudge(Context &context) {
     if (!judged)
       return judged.takeError();
     areCorrect &= judged->isCorrect();
-    shown += (files.size() > 1 ? file + ":\n" : "") + verdictText(*judged);
+    shown += (files.size() > 1 ? file + ":\n" : "") +
+             verdictText(*judged, session.workload.kind != WorkloadKind::Program);
   }
   if (context.options.timePasses)
     context.timings.print(context.err, context.clock.monotonicSeconds() - startSeconds);

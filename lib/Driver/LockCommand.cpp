@@ -24,7 +24,7 @@ Says whether the rewrites in a lock file still hold (docs/Lock.md).
   --check          Replay and compare; no GPU, no judge (default)
   --prove          Judge what is in the lock again, and renew what is stale but still correct
   --update         Search again for what is stale; other options are passed on to the search
-  --lock=<file>    The lock file (default: kbopt.lock in this folder or above)
+  --lock=<file>    The lock file (default: kbopt.lock in this folder or above, or in the sources of -p)
   -p <dir>         Folder with compile_commands.json (default: the nearest one)
   --help           Print this text
 
@@ -259,12 +259,8 @@ llvm::Expected<ExitStatus> LockRun::apply() {
 }
 
 llvm::Expected<ExitStatus> LockRun::run() {
-  if (options.lock.empty()) {
-    llvm::SmallString<128> here;
-    llvm::sys::fs::current_path(here);
-    path::append(here, "any");
-    options.lock = findLock(here);
-  }
+  if (options.lock.empty())
+    options.lock = lockOfBuild(options.databaseFolder);
   llvm::SmallString<128> absolute(options.lock);
   llvm::sys::fs::make_absolute(absolute);
   options.lock = absolute.str().str();

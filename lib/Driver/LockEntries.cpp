@@ -9,12 +9,25 @@
 #include "kb-opt/Pipeline/PipelineText.h"
 #include "kb-opt/Source/ProgramFacts.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 
 using namespace kbopt;
 
 std::string kbopt::lockPath(const Context &context) {
-  return context.options.lockFile.empty() ? findLock(context.command.file)
-                                          : context.options.lockFile;
+  return context.options.lockFile.empty()
+             ? findLock(context.command.file, sourceFolderOf(context.command.database))
+             : context.options.lockFile;
+}
+
+std::string kbopt::lockOfBuild(llvm::StringRef databaseFolder) {
+  const std::string project =
+      databaseFolder.empty() ? ""
+                             : sourceFolderOf((databaseFolder + "/compile_commands.json").str());
+  llvm::SmallString<128> any(project);
+  llvm::sys::fs::make_absolute(any);
+  llvm::sys::path::append(any, "any");
+  return findLock(any, project);
 }
 
 std::string kbopt::repliesBeside(llvm::StringRef lock) { return (lock + ".replies").str(); }
@@ -25,16 +38,6 @@ void kbopt::addTime(LockEntry &entry, const TimingReport &timing) {
   entry.time.rewrittenUs = timing.cold.candidate.medianUs;
   entry.time.ratio = timing.cold.ratio;
   entry.time.atLeast = timing.cold.ratioLowerBound;
-}
-
-CandidatePromise kbopt::promiseOf(const PassRegistry &passes, llvm::ArrayRef<Step> steps) {
-  CandidatePromise promise;
-  for (const Step &step : steps)
-    if (const PassRegistration *pass = passes.lookup(step.pass)) {
-      promise.result = std::max(promise.result, pass->info->promise);
-      promise.assumes.insert(pass->info->assumes.begin(), pass->info->assumes.end());
-    }
-  return promise;
 }
 
 static std::vector<std::string> kernelsOf(llvm::ArrayRef<Step> steps,
@@ -51,7 +54,7 @@ static std::vector<std::string> kernelsOf(llvm::ArrayRef<Step> steps,
 }
 
 llvm::Expected<LockEntry> kbopt::describeRewrite(Context &context, llvm::ArrayRef<Step> steps,
-                                                 llvm::StringRef rewritten) {
+                                                 llvm::StringRef rewritten, Promise promise) {
   auto before = context.parser.parse(context.command, context.text);
   if (!before)
     return before.takeError();
@@ -67,7 +70,7 @@ llvm::Expected<LockEntry> kbopt::describeRewrite(Context &context, llvm::ArrayRe
   entry.output = closureDigest(**after, roots);
   entry.flags = lockedFlags(context.command);
   entry.architectures = lockedArchitectures(context.command);
-  entry.promise = promiseName(promiseOf(context.passes, steps).result).str();
+  entry.promise = promiseName(promise).str();
   entry.tool = kbOptVersion().str();
   return entry;
 }

@@ -18,9 +18,14 @@ namespace kbopt {
 /// The lock that the options name, or the one that belongs to the input.
 std::string lockPath(const Context &context);
 
-/// What is known without a judge of \p steps, which make \p rewritten of the input.
+/// The nearest lock above the current folder or, with \p databaseFolder, above the sources of that
+/// build.
+std::string lockOfBuild(llvm::StringRef databaseFolder);
+
+/// What is known without a judge of \p steps, which make \p rewritten of the input under \p
+/// promise.
 llvm::Expected<LockEntry> describeRewrite(Context &context, llvm::ArrayRef<Step> steps,
-                                          llvm::StringRef rewritten);
+                                          llvm::StringRef rewritten, Promise promise);
 
 /// Adds what the judge found: \p gates, the cases, the machine code of \p rewritten.
 llvm::Error addProof(LockEntry &entry, Session &session, llvm::ArrayRef<GateRecord> gates,
@@ -31,9 +36,6 @@ void addTime(LockEntry &entry, const TimingReport &timing);
 
 /// The folder of the replies that a lock's pipelines carry out.
 std::string repliesBeside(llvm::StringRef lock);
-
-/// The strongest promise that one of \p steps needs, and what they all assume.
-CandidatePromise promiseOf(const PassRegistry &passes, llvm::ArrayRef<Step> steps);
 
 /// An entry against the program as it is now.
 struct LockState {

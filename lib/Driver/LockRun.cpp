@@ -77,7 +77,9 @@ llvm::Expected<ExitStatus> kbopt::lockReplayed(Context &context, const PipelineR
   if (!opened)
     return opened.takeError();
   Session &session = **opened;
-  const CandidatePromise promise = promiseOf(context.passes, result.applied);
+  CandidatePromise promise;
+  promise.result = result.promise;
+  promise.assumes = result.assumes;
   ProgramArtefacts artefacts;
   auto verdict = judgeRewrite(session, result.text, promise, artefacts);
   if (!verdict)
@@ -87,7 +89,7 @@ llvm::Expected<ExitStatus> kbopt::lockReplayed(Context &context, const PipelineR
     context.progress.line("lock: the rewrite is not kept");
     return ExitStatus::Diagnostics;
   }
-  auto entry = describeRewrite(context, result.applied, result.text);
+  auto entry = describeRewrite(context, result.applied, result.text, result.promise);
   if (!entry)
     return entry.takeError();
   if (llvm::Error error = addProof(*entry, session, verdict->gates, artefacts))
@@ -116,7 +118,8 @@ llvm::Error kbopt::lockWinner(Session &session, ProgramEnvironment &environment,
             : "lock: the result was not confirmed on every case, so it is not kept");
     return llvm::Error::success();
   }
-  auto entry = describeRewrite(context, result.pipeline, environment.text(result.best));
+  auto entry = describeRewrite(context, result.pipeline, environment.text(result.best),
+                               environment.promise(result.best));
   if (!entry)
     return entry.takeError();
   auto artefacts = environment.artefacts(result.best);

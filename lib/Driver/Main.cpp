@@ -8,6 +8,7 @@
 #include "kb-opt/Rewrite/PassFile.h"
 #include "kb-opt/Support/CrashReport.h"
 #include "kb-opt/Support/Interrupt.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Process.h"
 
 using namespace kbopt;
@@ -114,8 +115,14 @@ static int runWith(llvm::Expected<Options> options) {
       options->budgetSeconds = std::max(leastSeconds, options->budgetSeconds + startSeconds -
                                                           realClock().monotonicSeconds());
   }
+  const std::vector<std::string> inputs = inputsOf(*options);
+  for (const std::string &input : llvm::drop_begin(inputs)) // the first says it before all else
+    if (!llvm::sys::fs::exists(input))
+      return report(llvm::make_error<UsageError>(
+          "no such file: '" + input + "'",
+          "name CUDA files; relative names start at the current folder", ExitStatus::Diagnostics));
   int status = 0;
-  for (const std::string &input : inputsOf(*options)) {
+  for (const std::string &input : inputs) {
     Options one = *options;
     one.input = input;
     status = std::max(status, runOne(std::move(one)));
@@ -125,7 +132,33 @@ static int runWith(llvm::Expected<Options> options) {
   return status;
 }
 
+static constexpr llvm::StringLiteral verifyHelp =
+    R"(usage: kb-opt verify [options] <original.cu> <candidate.cu>... [-- <compiler flags>]
+
+Judges each candidate as a rewrite of the original by every gate (docs/Verification.md).
+
+  --promise=<p>      bitwise (default): the same bits; reassociates: sums in another order;
+                     lower-precision: the workload's tolerance
+  --by-passes        The candidates are what kb-opt's passes made: what their guards keep out may
+                     be executed in no case
+  -p <dir>           Folder with compile_commands.json: the file is run as part of a program
+  --target=<program> Which program of that build
+  --workload=<file>  How the program or function is run (docs/Workloads.md)
+  --device=<name>    cpu (default), cuda, or spool:<dir>
+  --help             Print this text; the other options are those of kb-opt --help
+
+Exit status: 0 all are correct, 1 one is not, or is undecided, 2 usage, 3 something is missing.
+)";
+
 int kbopt::runVerifyCommand(llvm::ArrayRef<const char *> arguments) {
+  for (llvm::StringRef word : arguments) {
+    if (word == "--")
+      break;
+    if (word == "--help" || word == "-h" || word == "-help") {
+      llvm::outs() << verifyHelp;
+      return 0;
+    }
+  }
   return runWith(parseOptions(arguments, /*verifies=*/true));
 }
 

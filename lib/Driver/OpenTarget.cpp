@@ -96,8 +96,13 @@ llvm::Error kbopt::openTarget(Context &context) {
   auto workload = findWorkload(context.command.file, context.options.workload);
   if (!workload)
     return workload.takeError();
-  if (wanted.empty() && *workload && (*workload)->kind != WorkloadKind::Program)
-    return llvm::Error::success(); // it calls a function of the file by itself
+  if (wanted.empty() && *workload && (*workload)->kind != WorkloadKind::Program) {
+    if (!context.options.databaseFolder.empty())
+      context.progress.line("'" + input + "' is run by its workload, which calls '" +
+                            (*workload)->entry +
+                            "'; --target=<program> runs a program of the build");
+    return llvm::Error::success();
+  }
   auto targets = findTargets(context.command, context.runner);
   if (!targets && wanted.empty())
     return warnOfBuild(context, targets.takeError(), "'" + input + "' is run by itself");

@@ -169,9 +169,9 @@ static void readEnumerations(InputArgList &arguments, Reader &reader, Options &o
     else
       reader.fail(llvm::Twine("unknown promise '") + arg->getValue() + "'",
                   "it is one of bitwise, reassociates, lower-precision");
-    if (options.judge.empty())
-      reader.fail("'--promise' is of the files that '--judge' names",
-                  "name one, or drop '--promise'");
+    if (options.judge.empty() && !options.isAuto())
+      reader.fail("'--promise' is of a search, or of the files that '--judge' names",
+                  "pass -passes=auto, or name a file");
   }
 }
 

@@ -83,10 +83,16 @@ void SearchReport::describeOriginal(const NodeJudgement &original) {
                                    gpu.empty() ? chip.name : gpu, original.timeUs);
   if (original.modelledUs > 0)
     line += llvm::formatv(", modelled {0:f2} us", original.modelledUs);
-  if (const double least = attainableUs(original); least > 0 && gpu.empty())
-    line += llvm::formatv("; no rewrite goes below {0:f2} us", least);
-  else if (original.floorUs > 0)
+  if (gpu.empty()) {
+    const Bounds bounds = boundsOf(original);
+    if (bounds.launches)
+      line += llvm::formatv(", {0:f2} of them for {1} {2}", bounds.launchesUs, bounds.launches,
+                            bounds.launches == 1 ? "launch" : "launches");
+    if (bounds.leastUs > 0)
+      line += llvm::formatv("; no rewrite goes below {0:f2} us", bounds.leastUs);
+  } else if (original.floorUs > 0) {
     line += llvm::formatv("; its kernels as they are need {0:f2} us at least", original.floorUs);
+  }
   context.progress.line(line);
 }
 
@@ -168,6 +174,10 @@ void SearchReport::describeGain(ProgramEnvironment &environment, const SearchRes
                      original.timeUs / result.bestUs, original.timeUs, result.bestUs,
                      gpu.empty() ? "modelled for" : "measured on", gpu.empty() ? chip.name : gpu,
                      result.confirmed ? "result" : "not proven"));
+  if (const Promise promise = environment.promise(result.best); promise != Promise::Bitwise)
+    line(("  promise: " + promiseName(promise) +
+          ", so that results may differ in their last bits; " + "--promise=bitwise keeps every bit")
+             .str());
   if (result.unprovenUs > 0)
     line(llvm::formatv("  another program was screened at {0:f2} x and not proven in time",
                        original.timeUs / result.unprovenUs));
@@ -276,7 +286,10 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
 
   // Why passes do not apply: said where none does, and in the files for remarks and report.
   std::vector<Remark> missed;
-  bool nothingApplied = result.attempts.empty() && result.end != SearchEnd::Interrupted;
+  const bool stopped = result.end == SearchEnd::BudgetCandidates ||
+                       result.end == SearchEnd::BudgetSeconds ||
+                       result.end == SearchEnd::BudgetModel || result.end == SearchEnd::Interrupted;
+  const bool nothingApplied = result.attempts.empty() && !stopped;
   if (nothingApplied || !context.options.remarksFile.empty() ||
       !context.options.reportFile.empty()) {
     auto remarks = environment.missed();
@@ -286,7 +299,9 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
   }
   if (nothingApplied)
     showRemarks(context, missed);
-  bool found = !result.pipeline.empty();
+  const bool found = !result.pipeline.empty();
+  // A search that ended before it had timed a candidate found nothing out.
+  const bool isEmpty = stopped && !found && !result.timeline.candidate;
   for (const Step &step : result.ablated)
     progress.line("ablation: " + step.text() + " contributes nothing and leaves");
   if (found && result.confirmed)
@@ -307,7 +322,8 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
                       source(), result.bestUs / result.leastUs, 1 / (1 - environment.leastGain()))
             .str());
   else
-    progress.line("result: nothing better was found; the program stays as it is");
+    progress.line(isEmpty ? "result: no candidate was timed; the program stays as it is"
+                          : "result: nothing better was found; the program stays as it is");
   for (const std::string &line : refusalLines(result.attempts))
     progress.line(line);
   progress.line(countsText(result));
@@ -334,6 +350,9 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
   progress.detail(formatv("effects: {0}, in {1:f1} s", effects, seconds).str());
   progress.detail("evidence: " + evidence);
 
+  if (found && !result.confirmed && context.options.quiet)
+    context.err << "kb-opt: warning: the result is not proven: not every gate has passed on every "
+                   "case\n";
   std::string text = found ? environment.text(result.best).str() : context.text;
   // The user's own file gets what passed the final check, and nothing else.
   const bool isProven = !found || result.confirmed, mayWrite = isProven || !context.options.fix;
@@ -359,7 +378,11 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
   }
   if (found && context.options.emit == Emit::Diff && !context.options.fix) {
     // Lines before the first header are ignored by patch and by git apply.
-    std::string patch = "# " + replayCommand(result.pipeline) + "\n" + patchText(context, text);
+    const std::string notes =
+        "# " + replayCommand(result.pipeline) + "\n" +
+        (result.confirmed ? "" : "# not proven: not every gate has passed on every case\n") +
+        ("# promise: " + promiseName(environment.promise(result.best)) + "\n").str();
+    const std::string patch = notes + patchText(context, text);
     if (llvm::Error error = writeResult(context, patch))
       return std::move(error);
   } else if (llvm::Error error =
@@ -381,13 +404,9 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
       return std::move(error);
     progress.line("report: " + context.options.reportFile);
   }
-  bool stopped = result.end == SearchEnd::BudgetCandidates ||
-                 result.end == SearchEnd::BudgetSeconds || result.end == SearchEnd::BudgetModel ||
-                 result.end == SearchEnd::Interrupted;
   if (stopped)
-    progress.line(("stopped: " + endName(result.end)).str() + "; this is the best so far");
-  // A search that ended before it had timed a candidate found nothing out.
-  const bool isEmpty = stopped && !found && !result.timeline.candidate;
+    progress.line(("stopped: " + endName(result.end)).str() +
+                  (isEmpty ? "" : "; this is the best so far"));
   return !isProven || isEmpty || result.end == SearchEnd::Interrupted ? ExitStatus::Budget
                                                                       : ExitStatus::Success;
 }

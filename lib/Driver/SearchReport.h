@@ -47,9 +47,14 @@ private:
   llvm::StringRef source() const { return gpu.empty() ? "modelled" : "measured"; }
   /// Its state, its time and what bounds it.
   void describeOriginal(const NodeJudgement &original);
-  /// What no rewrite of the program goes below: one launch that moves each upload and each result
-  /// once, and no more than the kernels as they are need at least. 0: unknown.
-  double attainableUs(const NodeJudgement &original) const;
+  struct Bounds {
+    /// What no rewrite of the program goes below: one launch that moves each upload and each result
+    /// once, and no more than the kernels as they are need at least. 0: unknown.
+    double leastUs = 0;
+    size_t launches = 0;   ///< of the recorded run
+    double launchesUs = 0; ///< what the chip takes to launch them
+  };
+  Bounds boundsOf(const NodeJudgement &original) const;
   /// The gain, with what the final check measured.
   void describeGain(ProgramEnvironment &environment, const SearchResult &result);
   /// What was tried, how far the roofline is, and why.

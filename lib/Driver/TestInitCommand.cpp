@@ -20,7 +20,8 @@ static constexpr llvm::StringLiteral help =
 
 Writes a lit suite: one test for each entry of the lock file (docs/TestingRewrites.md).
 
-  --lock=<file>    The lock file (default: kbopt.lock in this folder or above)
+  --lock=<file>    The lock file (default: kbopt.lock in this folder or above, or in the sources of -p)
+  -p <dir>         Folder with compile_commands.json
   --help           Print this text
 
 <folder> is kbopt-tests beside the lock where none is named. Tests and patches there are written again;
@@ -45,7 +46,7 @@ config.substitutions.append(("%root", os.path.normpath(os.path.join(here, "@ROOT
 namespace {
 
 struct TestInitOptions {
-  std::string lock, folder;
+  std::string lock, folder, databaseFolder;
   std::vector<std::string> flags;
   bool help = false;
 };
@@ -70,6 +71,10 @@ static llvm::Expected<TestInitOptions> readOptions(llvm::ArrayRef<const char *> 
     }
     if (word.consume_front("--lock="))
       options.lock = word.str();
+    else if (word == "-p" && i + 1 < arguments.size())
+      options.databaseFolder = arguments[++i];
+    else if (word.consume_front("-p=") || (word.starts_with("-p") && word.consume_front("-p")))
+      options.databaseFolder = word.str();
     else if (word == "--help" || word == "-h")
       options.help = true;
     else if (word.starts_with("-"))
@@ -83,10 +88,8 @@ static llvm::Expected<TestInitOptions> readOptions(llvm::ArrayRef<const char *> 
   }
   llvm::SmallString<128> lock(options.lock), folder(options.folder);
   llvm::sys::fs::make_absolute(lock);
-  if (options.lock.empty()) {
-    path::append(lock, "any");
-    lock = findLock(lock);
-  }
+  if (options.lock.empty())
+    lock = lockOfBuild(options.databaseFolder);
   options.lock = lock.str().str();
   if (options.folder.empty()) {
     folder = path::parent_path(options.lock);
@@ -149,8 +152,8 @@ static std::string testText(const TestInitOptions &options, const LockEntry &ent
          "RUN: cd %root && kb-opt --quiet" + rewrite + " " + file + flags + " > %t.patch\n" +
          "RUN: diff -u %S/" + name + ".patch %t.patch\n\n" + "The judge still accepts it.\n" +
          "RUN: cd %root && kb-opt --quiet" + rewrite + " -o %t.cu " + file + flags + "\n" +
-         "RUN: cd %root && kb-opt verify --promise=" + entry.promise + " " + file + " %t.cu" +
-         flags + "\n";
+         "RUN: cd %root && kb-opt verify --by-passes --promise=" + entry.promise + " " + file +
+         " %t.cu" + flags + "\n";
 }
 
 /// The patch of \p entry as kb-opt prints it in the lock's folder.

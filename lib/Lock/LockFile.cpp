@@ -67,7 +67,7 @@ llvm::Error kbopt::putIntoLock(FileSystem &files, llvm::StringRef path, const Lo
   return files.write(path, lock->text());
 }
 
-std::string kbopt::findLock(llvm::StringRef file) {
+std::string kbopt::findLock(llvm::StringRef file, llvm::StringRef project) {
   llvm::StringRef repository;
   for (llvm::StringRef folder = path::parent_path(file); !folder.empty();
        folder = path::parent_path(folder)) {
@@ -79,8 +79,9 @@ std::string kbopt::findLock(llvm::StringRef file) {
     if (repository.empty() && fs::exists(git))
       repository = folder;
   }
-  llvm::SmallString<128> place(repository);
-  if (repository.empty()) {
+  const bool isInProject = !project.empty() && file.starts_with((project + "/").str());
+  llvm::SmallString<128> place(isInProject ? project : repository);
+  if (place.empty()) {
     fs::current_path(place);
     if (!file.starts_with((place + "/").str()))
       place = path::parent_path(file);

@@ -76,6 +76,8 @@ public:
     if (done->rewritten == 0)
       return mlir::success();
     result.applied.push_back(step);
+    result.promise = std::max(result.promise, done->promise);
+    result.assumes.insert(done->assumes.begin(), done->assumes.end());
     if (remaining == 0 && !keepNests)
       return mlir::success(); // the IR is not used any more
     return refresh(carrier);

@@ -263,9 +263,10 @@ Error Reader::checkAdmissible(const YamlValue &value, const SizeMap &sizes) {
   for (const auto &[name, size] : sizes)
     if (auto known = workload.admissible.find(name);
         known != workload.admissible.end() && !known->second.admits(size))
-      return value.error("size '" + name + "' is " + std::to_string(size) + ", but callers pass " +
-                             known->second.describe(),
-                         "'admissible' says so");
+      return value.error(
+          "size '" + name + "' is " + std::to_string(size) + ", but callers pass " +
+              known->second.describe(),
+          "'admissible' says so; sizes, test-sizes and unseen-sizes must all fit it");
   return Error::success();
 }
 

@@ -34,7 +34,10 @@ void writeBuffer(llvm::raw_ostream &os, const SignatureParameter &parameter, Ele
   os << "    type: " << (known ? kbrt::elementTypeName(element) : "f32");
   if (!known)
     os << "  # a guess: the elements of '" << parameter.type << "' are not known";
-  os << "\n    shape: [" << shape << "]  # elements: the product of the list\n";
+  // Which of several sizes a buffer has is not in its type.
+  const bool isGuess = llvm::StringRef(shape).contains(',');
+  os << "\n    shape: [" << shape << "]  # " << (isGuess ? "a guess; " : "")
+     << "elements: the product of the list\n";
   os << "    role: " << (isConst ? "in" : "inout  # in, out or inout") << "\n";
   if (kbrt::isFloatingPoint(element) || !known)
     os << "    init: normal  # uniform(-1, 1), normal(0, 1), iota, zeros, ones, constant(2)\n";
@@ -80,8 +83,8 @@ std::string kbopt::workloadSkeleton(const Signature &signature) {
       os << "    cxx: \"{}\"  # a C++ value of type '" << parameter.type << "'\n";
   }
   if (signature.isKernel)
-    os << "grid: [\"ceildiv(" << sizes.front() << ", 256)\"]  # up to three expressions\n"
-       << "block: [256]\n"
+    os << "grid: [\"ceildiv(" << sizes.front() << ", 256)\"]  # a guess; up to three expressions\n"
+       << "block: [256]  # a guess\n"
        << "shared: 0  # bytes of dynamic shared memory\n";
   return text;
 }

@@ -67,9 +67,11 @@ void writeLines(llvm::raw_ostream &os, const KernelPage &kernel) {
   if (kernel.lines.empty())
     return;
   os << "  Source (share of " << kernel.measure << ")\n";
+  constexpr size_t shown = 60;
   for (const HotLine &line : kernel.lines) {
-    os << llvm::formatv("    {0,5:f1} %  {1}:{2}: {3}\n", 100 * line.share, line.file, line.line,
-                        llvm::StringRef(line.text).take_front(60));
+    const llvm::StringRef text = line.text;
+    os << llvm::formatv("    {0,5:f1} %  {1}:{2}: {3}{4}\n", 100 * line.share, line.file, line.line,
+                        text.take_front(shown), text.size() > shown ? "…" : "");
     if (!line.note.empty())
       writeWrapped(os, "             ", "", line.note);
     if (!line.sites.empty())
@@ -82,7 +84,7 @@ void writeAdvice(llvm::raw_ostream &os, const KernelPage &kernel) {
     return;
   os << "  Passes (estimated speedup of this kernel)\n";
   for (const PassAdvice &advice : kernel.advice) {
-    os << llvm::formatv("    {0,-24}", advice.pass);
+    os << llvm::formatv("    {0,-26} ", advice.pass);
     if (advice.applies)
       os << llvm::formatv("{0:f2} x  {1}\n", advice.speedup, advice.why);
     else

@@ -3,6 +3,7 @@
 #include "Database.h"
 #include "kb-opt/Source/NvccFlags.h"
 #include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/FileSystem.h"
 #include "clang/Tooling/CompilationDatabase.h"
 #include "clang/Tooling/JSONCompilationDatabase.h"
 #include "llvm/ADT/SmallString.h"
@@ -160,4 +161,18 @@ llvm::Expected<CompileCommand> kbopt::commandOf(const DatabaseEntry &entry,
   if (llvm::Error error = takeEntry(entry, command))
     return std::move(error);
   return command;
+}
+
+std::string kbopt::sourceFolderOf(StringRef database) {
+  llvm::SmallString<128> real; // projects link to the database of their build
+  if (database.empty() || llvm::sys::fs::real_path(database, real))
+    return "";
+  auto cache =
+      realFileSystem().read((llvm::sys::path::parent_path(real) + "/CMakeCache.txt").str());
+  if (!cache) {
+    llvm::consumeError(cache.takeError());
+    return "";
+  }
+  const StringRef rest = StringRef(*cache).split("\nCMAKE_HOME_DIRECTORY:INTERNAL=").second;
+  return rest.split('\n').first.trim().str();
 }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "MemoryState.h"
 
-#include <random>
 #include <regex>
+#include <unistd.h>
 
 using namespace kbrt;
 using namespace kbrt::cuda;
@@ -17,10 +17,9 @@ constexpr unsigned slots[] = {1, 2};
 
 const std::array<uint64_t, 2> &salts() {
   static const std::array<uint64_t, 2> drawn = [] {
-    std::random_device device;
-    std::array<uint64_t, 2> values;
-    for (uint64_t &value : values)
-      value = uint64_t(device()) << 32 | device();
+    std::array<uint64_t, 2> values = {};
+    if (getentropy(values.data(), sizeof values)) // an older kernel: addresses are drawn, too
+      values = {reinterpret_cast<uintptr_t>(&values), static_cast<uint64_t>(getpid())};
     return values;
   }();
   return drawn;

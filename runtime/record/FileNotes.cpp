@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "FileNotes.h"
+#include "Callers.h"
 
 #include <cerrno>
 #include <climits>
@@ -38,16 +39,6 @@ Noted &noted() {
 
 /// A memory allocator of the program's may open files by itself.
 thread_local bool isNoting = false;
-
-/// The driver opens what it likes, and starts nvidia-modprobe; its version is part of what a
-/// recording depends on.
-bool isDriver(const void *caller) {
-  Dl_info info;
-  if (!dladdr(caller, &info) || !info.dli_fname)
-    return false;
-  const std::string_view name = info.dli_fname;
-  return name.find("/libcuda.so") != name.npos || name.find("/libnvidia-") != name.npos;
-}
 
 bool isOfTheKernel(std::string_view path) {
   auto liesIn = [&](std::string_view folder) { return path.substr(0, folder.size()) == folder; };

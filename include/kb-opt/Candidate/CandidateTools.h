@@ -42,6 +42,8 @@ struct CandidateTools {
   bool hasOwnGpu = false;   ///< a GPU of this machine: hosts are recorded on it
   unsigned jobs = 0;        ///< the user's limit on threads; 0: none
   double budgetSeconds = 0; ///< of the whole command; 0: none
+  /// What programs may promise at most; a step that promises less than that is refused.
+  Promise weakest = Promise::LowerPrecision;
 };
 
 } // namespace kbopt

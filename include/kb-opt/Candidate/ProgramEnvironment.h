@@ -50,6 +50,8 @@ public:
 
   /// The text of a node that `apply` made.
   llvm::StringRef text(const NodeId &node);
+  /// What the program of a node promises.
+  Promise promise(const NodeId &node);
   /// Whether some rule applies somewhere in the original, whether or not the workload launches it.
   llvm::Expected<bool> appliesAnywhere();
   /// Why passes do not apply to the original, by pass and site.

@@ -53,7 +53,7 @@ struct Options {
   Emit emit = Emit::Diff;               ///< with -o the source is the default
   std::string output;                   ///< empty or "-": stdout
   std::vector<std::string> judge;       ///< files to judge; empty: none
-  Promise promise = Promise::Bitwise;   ///< of that file
+  std::optional<Promise> promise;       ///< of that file, or the weakest of a search
   bool judgedByPasses = false;          ///< that file is what passes made
   std::string reply;                    ///< a file with an answer to apply; empty: none
   bool fix = false;

@@ -46,6 +46,11 @@ struct JudgedStep {
 };
 
 /// What the passes behind a candidate declare.
+/// The detail by which G6 says that results of a bitwise candidate could be those of sums in
+/// another order.
+inline constexpr llvm::StringLiteral withinReassociation =
+    "the difference is within what another order of sums may make";
+
 struct CandidatePromise {
   Promise result = Promise::Bitwise;
   /// Deny-list and precision names that a pass declares: "half", "bf16", "tf32",

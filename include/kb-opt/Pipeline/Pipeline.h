@@ -17,6 +17,7 @@
 #include "kb-opt/Support/Timings.h"
 #include <functional>
 #include <memory>
+#include <set>
 
 namespace mlir {
 template <typename OpTy> class OwningOpRef;
@@ -95,6 +96,9 @@ struct PipelineResult {
   std::string text;
   /// The steps that rewrote something, in order. They replay to `text`.
   std::vector<Step> applied;
+  /// What `text` promises and assumes: the weakest that a step does.
+  Promise promise = Promise::Bitwise;
+  std::set<Assumption> assumes;
   std::vector<Remark> remarks;
   /// MLIR's timing report; empty unless asked for.
   std::string timing;

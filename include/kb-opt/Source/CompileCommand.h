@@ -110,6 +110,10 @@ struct CommandQuery {
 llvm::Expected<CompileCommand> findCompileCommand(const CommandQuery &query,
                                                   const CudaToolkit &toolkit);
 
+/// The source folder of the CMake project whose build folder has \p database; empty where that is
+/// no build folder of CMake.
+std::string sourceFolderOf(llvm::StringRef database);
+
 /// The installation's own clang, or else clang++-22, then clang++ in PATH.
 /// Fails with a `UsageError` (environment) that says how to install it.
 llvm::Expected<std::string> findClang();

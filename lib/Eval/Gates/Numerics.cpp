@@ -163,7 +163,15 @@ GateRecord compareWithReference(const Reference &reference, const RunResult &can
     std::vector<std::string> details = {
         formatv("case {0}, {1} ({2}), promise {3}", test.name, reference.outputs[i].name,
                 kbrt::elementTypeName(reference.outputs[i].type), promiseName(promise.result)),
-        formatv("{0} of {1} elements out of bounds", comparison.differing, comparison.elements)};
+        formatv("{0} of {1} elements are outside their error bounds", comparison.differing,
+                comparison.elements)};
+    if (promise.result == Promise::Bitwise) {
+      CandidatePromise weaker = promise;
+      weaker.result = Promise::Reassociates;
+      if (acceptsOutput(viewOf(reference, i), bytesOf(mine),
+                        toleranceFor(weaker, cases, test, reference, i)))
+        details.push_back(withinReassociation.str());
+    }
     return GateRecord::fail(gate, FailureClass::Correctness, comparison.reason + on,
                             std::move(details));
   }
