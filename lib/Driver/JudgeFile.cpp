@@ -244,10 +244,7 @@ llvm::Expected<ExitStatus> kbopt::runJudge(Context &context) {
   std::vector<std::string> texts;
   for (const std::string &file : files) {
     if (!llvm::sys::fs::exists(file))
-      return llvm::make_error<UsageError>("no such file: '" + file + "'",
-                                          "name the file that is judged; relative names start at "
-                                          "the current folder",
-                                          ExitStatus::Diagnostics);
+      return noSuchFile(file);
     auto text = context.files.read(file);
     if (!text)
       return text.takeError();

@@ -115,13 +115,16 @@ static int runWith(llvm::Expected<Options> options) {
       options->budgetSeconds = std::max(leastSeconds, options->budgetSeconds + startSeconds -
                                                           realClock().monotonicSeconds());
   }
-  const std::vector<std::string> inputs = inputsOf(*options);
-  for (const std::string &input : llvm::drop_begin(inputs)) // the first says it before all else
-    if (!llvm::sys::fs::exists(input))
-      return report(llvm::make_error<UsageError>(
-          "no such file: '" + input + "'",
-          "name CUDA files; relative names start at the current folder", ExitStatus::Diagnostics));
   int status = 0;
+  std::vector<std::string> inputs = inputsOf(*options);
+  // A file that is missing is said before the others are worked on, which may take long.
+  if (inputs.size() > 1)
+    llvm::erase_if(inputs, [&](const std::string &input) {
+      if (input == "-" || llvm::sys::fs::exists(input))
+        return false;
+      status = report(noSuchFile(input));
+      return true;
+    });
   for (const std::string &input : inputs) {
     Options one = *options;
     one.input = input;

@@ -15,8 +15,8 @@ def emit : Value<"emit", "<kind>", "diff (default without -o), source, kb-ir, kb
 def o : JoinedOrSeparate<["-"], "o">, MetaVarName<"<file>">, HelpText<"Write the rewritten program (or what --emit says) there">;
 def profile : Flag_<"profile", "Print where the program's time goes: --emit=profile">, Alias<emit>, AliasArgs<["profile"]>;
 def analyze : Flag_<"analyze", "Print the compiler's findings, and rewrite nothing: --emit=findings">, Alias<emit>, AliasArgs<["findings"]>;
-def judge : Value<"judge", "<file>", "Judge this file as a rewrite of the input: every gate, status 0 if it is correct (repeatable)">;
-def promise : Value<"promise", "<promise>", "What the files of --judge promise: bitwise (default), reassociates, lower-precision">;
+def judge : Value<"judge", "<file>", "Judge this file as a rewrite of the input: every gate (repeatable); see kb-opt verify --help">;
+def promise : Value<"promise", "<promise>", "What a search may change at most, or the files of --judge: bitwise, reassociates, lower-precision">;
 // Passes made the files of --judge: code that they guard may be executed in no case.
 def by_passes : Flag<["--", "-"], "by-passes">;
 def reply : Value<"reply", "<file>", "Apply this answer (JSON) for the pass and kernel that -passes names, and keep it">;

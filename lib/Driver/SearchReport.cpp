@@ -205,11 +205,18 @@ static std::string shellWord(llvm::StringRef text, bool always = false) {
 }
 
 std::string SearchReport::replayCommand(llvm::ArrayRef<Step> pipeline) const {
-  std::string command = "kb-opt -passes=" + shellWord(printPipeline(pipeline), /*always=*/true) +
-                        " " + shellWord(context.options.input);
-  if (context.options.flags && !context.options.flags->empty()) {
+  const Options &options = context.options;
+  std::string command = "kb-opt -passes=" + shellWord(printPipeline(pipeline), /*always=*/true);
+  if (!options.databaseFolder.empty())
+    command += " -p " + shellWord(options.databaseFolder);
+  if (!options.object.empty())
+    command += " --object=" + shellWord(options.object);
+  if (!options.target.empty())
+    command += " --target=" + shellWord(options.target);
+  command += " " + shellWord(options.input);
+  if (options.flags && !options.flags->empty()) {
     command += " --";
-    for (const std::string &flag : *context.options.flags)
+    for (const std::string &flag : *options.flags)
       command += " " + shellWord(flag);
   }
   return command;

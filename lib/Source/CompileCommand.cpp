@@ -105,6 +105,12 @@ Digest CompileCommand::digest() const {
   return builder.finish();
 }
 
+llvm::Error kbopt::noSuchFile(StringRef file) {
+  return llvm::make_error<UsageError>(
+      "no such file: '" + file.str() + "'",
+      "name a CUDA file; relative names start at the current folder", ExitStatus::Diagnostics);
+}
+
 /// The file behind the compiler \p name, looked for in PATH unless it is absolute. What goes by its
 /// name there may be a link to ccache or the like, which is passed over. Empty where there is none.
 static std::string realCompiler(StringRef name) {
@@ -204,9 +210,7 @@ llvm::Expected<CompileCommand> kbopt::findCompileCommand(const CommandQuery &que
   if (!query.object.empty())
     command.object = absolutePath(query.object, command.directory);
   if (!fs::exists(command.file))
-    return llvm::make_error<UsageError>(
-        "no such file: '" + query.file + "'",
-        "name a CUDA file; relative names start at the current folder", ExitStatus::Diagnostics);
+    return noSuchFile(query.file);
   if (fs::is_directory(command.file))
     return llvm::make_error<UsageError>("'" + query.file + "' is a folder",
                                         "name one CUDA file in it", ExitStatus::Diagnostics);

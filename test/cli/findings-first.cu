@@ -14,7 +14,7 @@
 
 // SHORT: state: shared_bank_conflicts
 // SHORT-NEXT: why:
-// SHORT: modelled on h200: {{.*}} us; no rewrite goes below {{.*}} us
+// SHORT: modelled on h200: {{.*}} us, {{.*}} of them for 1 launch; no rewrite goes below {{.*}} us
 // SHORT-NEXT: best 1.{{.*}} x, 1 of 4 candidates, modelled {{.*}} us: pad-shared-array{pad=1 kernel=turn}
 // SHORT: verified: gates
 // SHORT: result: 1.{{.*}} x faster

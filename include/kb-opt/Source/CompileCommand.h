@@ -103,6 +103,9 @@ struct CommandQuery {
   std::string workingDirectory; ///< empty: the process's
 };
 
+/// That there is no input \p file, as the user names it.
+llvm::Error noSuchFile(llvm::StringRef file);
+
 /// The command for \p query.file: `flags`, `databaseFolder`, the nearest
 /// compile_commands.json above the file that names it, or defaults. Fails with
 /// a `UsageError` for a missing file, a file that is no CUDA (by its extension,

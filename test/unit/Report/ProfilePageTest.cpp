@@ -55,8 +55,8 @@ TEST(ProfilePage, ShowsSectionsStallsLinesAndPasses) {
       "             8.0 sectors per request\n"
       "             sites: p{kernel=k site=2}\n"
       "  Passes (estimated speedup of this kernel)\n"
-      "    vectorize-loads         1.50 x  seed\n"
-      "    tune-block-size         does not apply: two dimensions\n");
+      "    vectorize-loads            1.50 x  seed\n"
+      "    tune-block-size            does not apply: two dimensions\n");
 }
 
 TEST(ProfilePage, WrapsLongReasons) {
