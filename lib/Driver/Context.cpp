@@ -5,6 +5,7 @@
 #include "kb-opt/Source/LinkedMain.h"
 #include "kb-opt/Source/ProgramFacts.h"
 #include "kb-opt/Support/Error.h"
+#include "kb-opt/Target/ChipInfo.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -58,6 +59,10 @@ static bool findCache(Context &context) {
   return !code;
 }
 
+llvm::StringRef kbopt::modelledChip(const Options &options) {
+  return options.chip.empty() ? llvm::StringRef(defaultChip) : llvm::StringRef(options.chip);
+}
+
 llvm::Error kbopt::openInput(Context &context) {
   context.hasCache = findCache(context);
   Options &options = context.options;
@@ -84,6 +89,13 @@ llvm::Error kbopt::openInput(Context &context) {
   if (!command)
     return command.takeError();
   context.command = std::move(*command);
+  // Of several architectures that of the chip for which times are modelled.
+  if (!context.command.archIsDefault && !options.hasGpu()) {
+    auto chip = loadChip(modelledChip(options));
+    if (!chip)
+      return chip.takeError();
+    context.command.chooseArch(chip->arch());
+  }
   if (isStdin)
     context.command.shownFile = "<stdin>";
   auto text = readSource(context.command);

@@ -61,6 +61,8 @@ llvm::Error openInput(Context &context);
 /// Finds the program of the build that the input is part of, unless the workload calls one of the
 /// input's functions: from then on the command compiles and links all of it.
 llvm::Error openTarget(Context &context);
+/// The chip that the options name, or the default one.
+llvm::StringRef modelledChip(const Options &options);
 
 /// Where models' replies are kept.
 std::string repliesFolder(const Context &context);

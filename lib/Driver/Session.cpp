@@ -131,16 +131,6 @@ static llvm::Expected<std::unique_ptr<JobChannel>> openChannel(Session &session)
   return createParallelChannel(std::move(others), std::move(*counting));
 }
 
-/// Whether machine code for \p arch runs on \p device (both "sm_NN"): the major versions
-/// are equal and the device's minor one is not less.
-static bool runsOn(llvm::StringRef arch, llvm::StringRef device) {
-  unsigned code = 0, chip = 0;
-  return arch == device ||
-         (!arch.drop_front(std::min<size_t>(3, arch.size())).getAsInteger(10, code) &&
-          !device.drop_front(std::min<size_t>(3, device.size())).getAsInteger(10, chip) &&
-          code / 10 == chip / 10 && code <= chip);
-}
-
 /// The GPU that the options name; it decides architecture and chip where the user does not.
 static llvm::Error openGpu(Session &session) {
   Context &context = session.context;
@@ -158,9 +148,8 @@ static llvm::Error openGpu(Session &session) {
     return facts.takeError();
   session.gpuFacts = *facts;
   session.gpu->setArch(facts->arch);
-  if (context.command.archIsDefault)
-    context.command.arch = facts->arch;
-  else if (!runsOn(context.command.arch, facts->arch))
+  context.command.chooseArch(facts->arch);
+  if (!runsOn(context.command.arch, facts->arch))
     return llvm::make_error<ToolError>(
         "machine code for " + context.command.arch + " does not run on the " + facts->name + " (" +
             facts->arch + ")",
@@ -209,7 +198,7 @@ llvm::Expected<std::unique_ptr<Session>> kbopt::openSession(Context &context) {
     if (llvm::Error error = openGpu(*session))
       return std::move(error);
   }
-  auto chip = loadChip(context.options.chip.empty() ? "h200" : context.options.chip);
+  auto chip = loadChip(modelledChip(context.options));
   if (!chip)
     return chip.takeError();
   session->chip = std::move(*chip);

@@ -21,7 +21,7 @@ llvm::Expected<std::vector<ProgramFinding>> kbopt::findingsOf(clang::ASTContext 
   llvm::Expected<ImportedProgram> imported = importProgram(*program, *bitcode, context);
   if (!imported)
     return imported.takeError();
-  llvm::Expected<ChipInfo> chip = loadChip("h200");
+  llvm::Expected<ChipInfo> chip = loadChip(defaultChip);
   if (!chip)
     return chip.takeError();
   const std::string &arch = program->command().arch;

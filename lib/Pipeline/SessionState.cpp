@@ -55,7 +55,7 @@ llvm::Error RewriteSession::State::import() {
   auto program = importProgram(*parsed, *bitcode, *mlirContext, options.stop);
   if (!program)
     return program.takeError();
-  auto chip = loadChip(options.target.empty() ? "h200" : options.target);
+  auto chip = loadChip(options.target.empty() ? StringRef(defaultChip) : StringRef(options.target));
   if (!chip)
     return chip.takeError();
   target = limitedTo(std::move(*chip), command.arch);

@@ -71,6 +71,42 @@ std::vector<const CompileCommand *> CompileCommand::deviceUnits() const {
   return all;
 }
 
+bool kbopt::runsOn(StringRef arch, StringRef device) {
+  const unsigned code = archNumber(arch), chip = archNumber(device);
+  return code / 10 == chip / 10 && (arch.ends_with("a") ? code == chip : code <= chip);
+}
+
+void CompileCommand::chooseArch(StringRef device) {
+  if (archIsGiven)
+    return;
+  auto setArch = [](CompileCommand &command, const std::string &chosen) {
+    if (!command.archIsDefault)
+      command.otherArchs.insert(command.arch);
+    command.otherArchs.erase(chosen);
+    command.arch = chosen;
+  };
+  std::optional<std::string> best;
+  if (archIsDefault)
+    best = device.str();
+  else if (runsOn(arch, device))
+    best = arch;
+  for (const std::string &other : otherArchs) // "sm_90a" after "sm_90"
+    if (runsOn(other, device) && (!best || archNumber(other) >= archNumber(*best)))
+      best = other;
+  if (!best)
+    return;
+  setArch(*this, *best);
+  auto setUnits = [&](CompileCommand &program) {
+    for (CompileCommand &unit : program.units)
+      setArch(unit, *best);
+  };
+  setUnits(*this);
+  for (CompileCommand &other : others) {
+    setArch(other, *best);
+    setUnits(other);
+  }
+}
+
 void CompileCommand::makeRelocatable() {
   relocatable = true;
   nvccFlags.push_back("-rdc=true");
@@ -225,6 +261,7 @@ llvm::Expected<CompileCommand> kbopt::findCompileCommand(const CommandQuery &que
     command.arch = *arch;
     command.otherArchs.erase(*arch);
     command.archIsDefault = false;
+    command.archIsGiven = true;
   }
   StringRef extension = path::extension(command.file);
   if (extension != ".cu" && extension != ".cuh" && !command.languageIsGiven)

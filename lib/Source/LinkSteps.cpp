@@ -56,7 +56,8 @@ static std::optional<LinkStep> stepOf(llvm::ArrayRef<std::string> words, StringR
   return step;
 }
 
-/// The words of \p text, those of response files (`@file`) in their places.
+/// The words of \p text, those of response files (`@file`, nvcc's `--options-file file`) in their
+/// places.
 static void addWords(StringRef text, StringRef folder, unsigned depth,
                      std::vector<std::string> &words) {
   constexpr unsigned mostDepth = 4;
@@ -64,15 +65,19 @@ static void addWords(StringRef text, StringRef folder, unsigned depth,
   llvm::StringSaver saver(memory);
   llvm::SmallVector<const char *> tokens;
   llvm::cl::TokenizeGNUCommandLine(text, saver, tokens);
-  for (StringRef token : tokens) {
-    llvm::Expected<std::string> response =
-        token.starts_with("@") && depth < mostDepth
-            ? realFileSystem().read(absolutePath(token.drop_front(), folder))
-            : llvm::Expected<std::string>("");
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    StringRef token = tokens[i], file = token;
+    if ((token == "--options-file" || token == "-optf") && i + 1 < tokens.size())
+      file = tokens[++i];
+    else if (!file.consume_front("@") && !file.consume_front("--options-file="))
+      file = "";
+    llvm::Expected<std::string> response = !file.empty() && depth < mostDepth
+                                               ? realFileSystem().read(absolutePath(file, folder))
+                                               : llvm::Expected<std::string>("");
     if (!response) {
       llvm::consumeError(response.takeError()); // it is a word as any other
       words.push_back(token.str());
-    } else if (token.starts_with("@") && depth < mostDepth) {
+    } else if (!file.empty() && depth < mostDepth) {
       addWords(*response, folder, depth + 1, words);
     } else {
       words.push_back(token.str());
@@ -124,12 +129,14 @@ static llvm::Error readNinja(StringRef folder, ProcessRunner &runner,
   return llvm::Error::success();
 }
 
-/// CMake's scripts for make: `…/CMakeFiles/app.dir/link.txt`, run where CMakeFiles lies.
+/// CMake's scripts for make: `…/CMakeFiles/app.dir/link.txt`, and dlink.txt beside it for device
+/// code, run where CMakeFiles lies.
 static llvm::Error readScripts(StringRef folder, std::vector<LinkStep> &steps) {
   std::error_code failed;
   for (fs::recursive_directory_iterator entry(folder, failed), end; entry != end && !failed;
        entry.increment(failed)) {
-    if (path::filename(entry->path()) != "link.txt")
+    const StringRef name = path::filename(entry->path());
+    if (name != "link.txt" && name != "dlink.txt")
       continue;
     llvm::Expected<std::string> text = realFileSystem().read(entry->path());
     if (!text)

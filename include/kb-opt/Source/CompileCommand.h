@@ -62,6 +62,7 @@ struct CompileCommand {
   bool preciseRoot = true;
   std::string arch = "sm_90";
   bool archIsDefault = true; ///< the user named none
+  bool archIsGiven = false;  ///< by CommandQuery::arch, so that no other is chosen
   /// Further architectures that the flags name, of which nothing is compiled.
   std::set<std::string> otherArchs;
   bool languageIsGiven = false; ///< -x cu was said
@@ -81,6 +82,10 @@ struct CompileCommand {
   std::vector<const CompileCommand *> deviceUnits() const;
   /// Sets `relocatable`, also for nvcc.
   void makeRelocatable();
+  /// Takes, of the architectures that the flags name, the newest whose machine code runs on
+  /// \p device ("sm_90"), and \p device itself where they name none; also for the other files.
+  /// Leaves it as it is where none runs there, or `archIsGiven`.
+  void chooseArch(llvm::StringRef device);
   /// Whether the header \p path belongs to the toolkit, the compiler or the system, which are known
   /// by their versions.
   bool isForeignHeader(llvm::StringRef path) const;
@@ -102,6 +107,10 @@ struct CommandQuery {
   std::optional<std::string> arch;
   std::string workingDirectory; ///< empty: the process's
 };
+
+/// Whether machine code for \p arch runs on \p device (both "sm_NN"): the major versions are equal,
+/// and the device's minor one is not less; code for "sm_NNa" runs on that device alone.
+bool runsOn(llvm::StringRef arch, llvm::StringRef device);
 
 /// That there is no input \p file, as the user names it.
 llvm::Error noSuchFile(llvm::StringRef file);

@@ -78,6 +78,9 @@ struct ChipInfo {
   double rate(double perClock) const { return perClock * smCount * clockHz(); }
 };
 
+/// The chip for which times are modelled where none is named.
+inline constexpr llvm::StringLiteral defaultChip = "h200";
+
 /// Reads one device file. A `StoreError` names \p fileName and the field.
 llvm::Expected<ChipInfo> parseChip(llvm::StringRef json, llvm::StringRef fileName);
 

@@ -108,6 +108,27 @@ TEST_F(CompileCommandTest, ArchitectureOverride) {
   EXPECT_EQ(failureOf(find()).message, "unknown architecture 'h200'");
 }
 
+TEST_F(CompileCommandTest, OfSeveralArchitecturesThatOfTheDevice) {
+  query.flags = std::vector<std::string>{"-gencode=arch=compute_80,code=sm_80", "-gencode",
+                                         "arch=compute_90,code=sm_90",
+                                         "-gencode=arch=compute_120,code=sm_120"};
+  CompileCommand command = llvm::cantFail(find());
+  command.units.push_back(command);
+  EXPECT_EQ(command.arch, "sm_120");
+  command.chooseArch("sm_90");
+  EXPECT_EQ(command.arch, "sm_90");
+  EXPECT_EQ(command.otherArchs, (std::set<std::string>{"sm_80", "sm_120"}));
+  EXPECT_EQ(command.units.front().arch, "sm_90");
+  command.chooseArch("sm_89"); // an older minor version runs there
+  EXPECT_EQ(command.arch, "sm_80");
+  command.chooseArch("sm_75"); // none does
+  EXPECT_EQ(command.arch, "sm_80");
+  query.arch = "sm_120";
+  command = llvm::cantFail(find());
+  command.chooseArch("sm_90"); // the user's word stands
+  EXPECT_EQ(command.arch, "sm_120");
+}
+
 TEST_F(CompileCommandTest, MissingFileFolderAndOtherLanguages) {
   query.file = "gone.cu";
   Failure failure = failureOf(find());
