@@ -227,7 +227,9 @@ llvm::Expected<Workload> kbopt::openWorkload(const Context &context, const Parse
       return ownRun(context);
     return llvm::make_error<UsageError>(
         "'" + context.options.input + "' has no main, and no workload says how to run it",
-        "write one from this skeleton: kb-opt --emit=workload " + context.options.input,
+        "name with -p the build folder that links it, or write a workload from this skeleton: "
+        "kb-opt --emit=workload " +
+            context.options.input,
         ExitStatus::Diagnostics);
   }
   Workload workload = std::move(**found);

@@ -26,9 +26,10 @@ Says whether the rewrites in a lock file still hold (docs/Lock.md).
   --update         Search again for what is stale; other options are passed on to the search
   --lock=<file>    The lock file (default: kbopt.lock in this folder or above, or in the sources of -p)
   -p <dir>         Folder with compile_commands.json (default: the nearest one)
+  --target=<name>  With --prove and --update: the program of the build to run (default: the entry's)
   --help           Print this text
 
-Without files, all files of the lock. Exit status: 0 all fresh, 1 something is stale or refused, 2 usage.
+An entry is removed by deleting its lines. Without files, all files of the lock. Exit status: 0 all fresh, 1 something is stale or refused, 2 usage.
 )";
 
 namespace {
@@ -59,7 +60,8 @@ private:
   llvm::Expected<std::vector<LockedFile>> chosenFiles() const;
   llvm::Expected<LockState> look(const LockedFile &file, llvm::StringRef shown);
   llvm::Expected<bool> treat(const LockedFile &file);
-  llvm::Expected<bool> runAgain(const LockedFile &file, const std::string &passes);
+  llvm::Expected<bool> runAgain(const LockedFile &file, const LockEntry &entry,
+                                const std::string &passes);
   llvm::Error dropOtherFlags(const LockedFile &file);
   llvm::Expected<ExitStatus> apply();
 
@@ -159,13 +161,18 @@ llvm::Expected<LockState> LockRun::look(const LockedFile &file, llvm::StringRef 
   return replayLocked(context, lock, file.name);
 }
 
-/// This executable on \p file with `--lock`; whether it put an entry there.
-llvm::Expected<bool> LockRun::runAgain(const LockedFile &file, const std::string &passes) {
+/// This executable on \p file, which has \p entry, with `--lock`; whether it put an entry there.
+llvm::Expected<bool> LockRun::runAgain(const LockedFile &file, const LockEntry &entry,
+                                       const std::string &passes) {
   ProcessRequest request;
   request.argv = {executable, "-passes=" + passes, "--lock=" + options.lock,
                   "-o",       "/dev/null",         file.path};
   if (!options.databaseFolder.empty())
     request.argv.insert(request.argv.end(), {"-p", options.databaseFolder});
+  if (!entry.target.empty() && !llvm::any_of(options.passedOn, [](llvm::StringRef word) {
+        return word.ltrim('-').starts_with("target=");
+      }))
+    request.argv.push_back("--target=" + entry.target); // another program runs it otherwise
   request.argv.insert(request.argv.end(), options.passedOn.begin(), options.passedOn.end());
   if (options.flags) {
     request.argv.push_back("--");
@@ -212,12 +219,9 @@ llvm::Expected<bool> LockRun::treat(const LockedFile &file) {
     say("stale: " + state->reason);
     return false;
   }
-  std::string pipeline = "auto";
-  if (options.verb == LockVerb::Prove)
-    pipeline = llvm::find_if(lock.entries, [&](const LockEntry &entry) {
-                 return entry.file == file.name;
-               })->pipeline;
-  auto ran = runAgain(file, pipeline);
+  const LockEntry entry =
+      *llvm::find_if(lock.entries, [&](const LockEntry &each) { return each.file == file.name; });
+  auto ran = runAgain(file, entry, options.verb == LockVerb::Prove ? entry.pipeline : "auto");
   if (!ran)
     return ran.takeError();
   if (llvm::Error error = dropOtherFlags(file))
@@ -285,6 +289,12 @@ llvm::Expected<ExitStatus> LockRun::run() {
       reportError(llvm::errs(), "kb-opt", isFresh.takeError());
     }
     areFresh &= isFresh && *isFresh;
+  }
+  if (!areFresh && options.verb == LockVerb::Check) {
+    const std::string build = options.databaseFolder.empty() ? "" : " -p " + options.databaseFolder;
+    llvm::errs() << "kb-opt: note: kb-opt lock --prove" << build
+                 << " judges what is stale again, kb-opt lock --update" << build
+                 << " searches again\n";
   }
   return areFresh ? ExitStatus::Success : ExitStatus::Diagnostics;
 }

@@ -72,6 +72,7 @@ llvm::Expected<LockEntry> kbopt::describeRewrite(Context &context, llvm::ArrayRe
   entry.architectures = lockedArchitectures(context.command);
   entry.promise = promiseName(promise).str();
   entry.tool = kbOptVersion().str();
+  entry.target = llvm::sys::path::filename(context.command.program).str();
   return entry;
 }
 

@@ -5,6 +5,7 @@
 #include "LockEntries.h"
 #include "kb-opt/Assisted/ReplyStore.h"
 #include "kb-opt/Eval/CostModel.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
 using namespace kbopt;
@@ -64,6 +65,20 @@ static llvm::Error keep(Context &context, llvm::ArrayRef<Step> steps, LockEntry 
   if (!lock)
     return lock.takeError();
   takeTimes(*lock, entry);
+  for (const LockEntry &old : lock->entries)
+    if (old.file == entry.file && old.flags == entry.flags &&
+        old.architectures == entry.architectures && old.pipeline != entry.pipeline)
+      context.progress.line(
+          llvm::formatv(
+              "lock: it replaces {0}{1}", old.pipeline,
+              old.time.ratio > 0 && entry.time.ratio > 0
+                  ? llvm::formatv(", {0:f2} x, by {1:f2} x", old.time.ratio, entry.time.ratio).str()
+                  : "")
+              .str());
+  if (entry.time.ratio > 0 && entry.time.ratio < 1)
+    context.err << llvm::formatv("kb-opt: warning: the rewrite in the lock is slower than the "
+                                 "original: {0:f2} x\n",
+                                 entry.time.ratio);
   if (llvm::Error error = keepReplies(context, steps, path))
     return error;
   if (llvm::Error error = putIntoLock(context.files, path, entry))

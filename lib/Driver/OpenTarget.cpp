@@ -3,6 +3,7 @@
 #include "Context.h"
 #include "kb-opt/Source/BuildTarget.h"
 #include "kb-opt/Support/Error.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
@@ -132,6 +133,11 @@ llvm::Error kbopt::openTarget(Context &context) {
                                    input, nameOf(*chosen), units, units == 1 ? "file" : "files");
   if (runs)
     text += llvm::formatv(" and in {0} {1} of the build", runs, runs == 1 ? "test" : "tests");
+  auto own =
+      llvm::find_if(context.tests, [](const ProgramRun &run) { return run.program.empty(); });
+  if (own != context.tests.end() && !*workload)
+    text += "; what is made fast is " + own->name +
+            (own->arguments.empty() ? "" : ": " + llvm::join(own->arguments, " "));
   if (units || runs || !chosen->linkFlags.empty())
     context.progress.line(text);
   return llvm::Error::success();

@@ -24,8 +24,8 @@ static llvm::Expected<std::string> unscheduledText(ProgramEnvironment &environme
   llvm::Expected<std::string> reason = environment.whyUnscheduled(slowest->first);
   if (!reason || reason->empty())
     return reason;
-  return formatv("no schedule applies to '{0}', which takes most of the time: {1}", slowest->first,
-                 *reason)
+  return formatv("no schedule applies to '{0}', which takes most of this file's time: {1}",
+                 slowest->first, *reason)
       .str();
 }
 

@@ -138,7 +138,11 @@ static std::vector<std::string> replay(const TestInitOptions &options, const Loc
 
 static std::string testText(const TestInitOptions &options, const LockEntry &entry,
                             const std::string &name) {
-  std::string rewrite, flags;
+  std::string rewrite, flags, build, target;
+  if (!options.databaseFolder.empty())
+    build = " -p " + quoted(nameInLock(options.databaseFolder, options.lock));
+  if (!entry.target.empty())
+    target = " --target=" + quoted(entry.target);
   for (const std::string &word : replay(options, entry))
     rewrite += " " + quoted(word);
   for (const std::string &flag : options.flags)
@@ -148,12 +152,13 @@ static std::string testText(const TestInitOptions &options, const LockEntry &ent
          ", which decides what is tested.\n\n" +
          "The entry is fresh: the rewrite still applies, and makes what was proven.\n" +
          "RUN: cd %root && kb-opt lock --check --lock=" + quoted(path::filename(options.lock)) +
-         " " + file + flags + "\n\n" + "The patch is as committed.\n" +
-         "RUN: cd %root && kb-opt --quiet" + rewrite + " " + file + flags + " > %t.patch\n" +
-         "RUN: diff -u %S/" + name + ".patch %t.patch\n\n" + "The judge still accepts it.\n" +
-         "RUN: cd %root && kb-opt --quiet" + rewrite + " -o %t.cu " + file + flags + "\n" +
-         "RUN: cd %root && kb-opt verify --by-passes --promise=" + entry.promise + " " + file +
-         " %t.cu" + flags + "\n";
+         build + " " + file + flags + "\n\n" + "The patch is as committed.\n" +
+         "RUN: cd %root && kb-opt --quiet" + rewrite + build + " " + file + flags +
+         " > %t.patch\n" + "RUN: diff -u %S/" + name + ".patch %t.patch\n\n" +
+         "The judge still accepts it.\n" + "RUN: cd %root && kb-opt --quiet" + rewrite + build +
+         " -o %t.cu " + file + flags + "\n" +
+         "RUN: cd %root && kb-opt verify --by-passes --promise=" + entry.promise + build + target +
+         " " + file + " %t.cu" + flags + "\n";
 }
 
 /// The patch of \p entry as kb-opt prints it in the lock's folder.
@@ -163,6 +168,9 @@ static llvm::Expected<std::string> patchOf(const TestInitOptions &options, const
   request.workingDirectory = path::parent_path(options.lock).str();
   request.argv = {executable, "--quiet"};
   llvm::append_range(request.argv, replay(options, entry));
+  if (!options.databaseFolder.empty())
+    llvm::append_range(request.argv, std::vector<std::string>{
+                                         "-p", nameInLock(options.databaseFolder, options.lock)});
   request.argv.push_back(entry.file);
   if (!options.flags.empty()) {
     request.argv.push_back("--");

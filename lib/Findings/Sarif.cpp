@@ -130,6 +130,8 @@ std::string kbopt::findingsAsSarif(const ParsedProgram &program,
   json::Value document(writer.createDocument());
   const std::string uri = relativeUri(program.command().file);
   json::Object &run = *(*document.getAsObject()->getArray("runs"))[0].getAsObject();
+  // LLVM's writer names clang's manual.
+  run.getObject("tool")->getObject("driver")->erase("informationUri");
   for (llvm::StringRef part : {"results", "artifacts"})
     if (json::Value *value = run.get(part))
       setLocations(*value, uri);

@@ -71,6 +71,7 @@ template <> struct MappingTraits<LockEntry> {
     io.mapRequired("file", entry.file);
     io.mapRequired("kernels", entry.kernels);
     io.mapRequired("pipeline", entry.pipeline);
+    io.mapOptional("target", entry.target, std::string());
     io.mapRequired("closure", entry.closure);
     io.mapRequired("output", entry.output);
     io.mapOptional("flags", entry.flags);

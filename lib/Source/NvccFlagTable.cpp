@@ -83,7 +83,7 @@ static constexpr NvccFlag rows[] = {
     {"jump-table-density", "jtd", Form::Value, Do::Drop, "", true, ONLY_TIME},
     {"device-stack-protector", "device-stack-protector", Form::Truth, Do::Drop, "", true,
      ONLY_TIME},
-    {"relocatable-device-code", "rdc", Form::Truth, Do::Drop, "", true, ONE_UNIT},
+    {"relocatable-device-code", "rdc", Form::Truth, Do::Drop, "", false, ONE_UNIT},
     {"static-global-template-stub", "static-global-template-stub", Form::Truth, Do::Drop, "", true,
      ONE_UNIT},
     {"compress-mode", "compress-mode", Form::Value, Do::Drop, "", false, ONLY_BUILD},

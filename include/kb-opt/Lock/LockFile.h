@@ -41,6 +41,7 @@ struct LockEntry {
   std::string file;                 ///< relative to the lock's folder, with '/'
   std::vector<std::string> kernels; ///< sorted
   std::string pipeline;
+  std::string target;                     ///< the program of the build that was run; empty: none
   Digest closure;                         ///< of the original (Closure.h)
   Digest output;                          ///< of the same declarations after the pipeline
   std::vector<std::string> flags;         ///< those that decide what the kernels mean (LockFlags.h)

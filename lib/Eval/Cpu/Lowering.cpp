@@ -9,6 +9,7 @@
 #include "Intrinsics.h"
 #include "Steps.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
@@ -107,7 +108,8 @@ static void lowerCall(ImageContext &context, ThreadStates &states, CallInst &cal
   } else if (callee->isIntrinsic()) {
     return orderZeros(call);
   }
-  replaceCall(call, context.emitUnsupported(builder, call, callee->getName(), call.getType()));
+  replaceCall(call,
+              context.emitUnsupported(builder, call, demangle(callee->getName()), call.getType()));
 }
 
 /// A conversion saturates on the GPU and is poison in IR. nvcc converts to 32 bits and cuts off

@@ -72,9 +72,8 @@ TEST_F(CompileCommandTest, DatabaseOfCMake) {
   CompileCommand command = llvm::cantFail(find());
   EXPECT_EQ(command.arch, "sm_86");
   EXPECT_EQ(command.clangFlags, (std::vector<std::string>{"-DA", "-I/inc", "-std=c++17"}));
-  EXPECT_EQ(command.nvccFlags,
-            (std::vector<std::string>{"-forward-unknown-to-host-compiler", "-DA", "-I/inc",
-                                      "-std=c++17", "-x", "cu", "-rdc=true"}));
+  EXPECT_EQ(command.nvccFlags, (std::vector<std::string>{"-forward-unknown-to-host-compiler", "-DA",
+                                                         "-I/inc", "-std=c++17", "-x", "cu"}));
 }
 
 TEST_F(CompileCommandTest, DatabaseOfClangAndOfACache) {
