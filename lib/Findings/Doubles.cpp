@@ -49,16 +49,20 @@ std::vector<FindingPlace> kbopt::doubleExpressions(const PassContext &context,
                                                    const Rewrite &rewrite) {
   const CodeOffsets doubles(context, kernel, &OptimisedCode::doubles);
   std::vector<FindingPlace> places;
-  ast::walk(kernel.function()->getBody(), [&](const Stmt *each) {
+  auto visit = [&](const Stmt *each) {
     SourceRange range = doubleRange(each);
     std::optional<FindingPlace> place =
         range.isValid() ? placeOf(context, range) : std::optional<FindingPlace>();
     // An expression is walked before those inside it.
     if (place && touches(rewrite.edits, *place) && doubles.isIn(place->begin, place->end) &&
-        (places.empty() || place->begin >= places.back().end))
+        llvm::none_of(places, [&](const FindingPlace &outer) {
+          return place->begin < outer.end && outer.begin < place->end;
+        }))
       places.push_back(*place);
     return true;
-  });
+  };
+  for (const FunctionDecl *function : ast::deviceFunctionsIn(context, kernel))
+    ast::walk(function->getBody(), visit);
   llvm::sort(places);
   return places;
 }

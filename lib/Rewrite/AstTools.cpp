@@ -72,6 +72,24 @@ bool ast::callsAny(const Stmt *root, llvm::ArrayRef<StringRef> names) {
   return false;
 }
 
+std::vector<const FunctionDecl *> ast::deviceFunctionsIn(const PassContext &context,
+                                                         const KernelView &kernel) {
+  const SourceManager &sources = context.parsed().sources();
+  std::vector<const FunctionDecl *> functions{kernel.function()};
+  for (size_t i = 0; i < functions.size(); ++i)
+    for (const CallExpr *call : findAll<CallExpr>(functions[i]->getBody())) {
+      const FunctionDecl *callee = call->getDirectCallee();
+      callee = callee ? callee->getDefinition() : nullptr;
+      if (!callee || !callee->hasAttr<CUDADeviceAttr>() || callee->hasAttr<CUDAHostAttr>() ||
+          callee->isTemplateInstantiation() ||
+          !sources.isWrittenInMainFile(callee->getLocation()) ||
+          llvm::is_contained(functions, callee))
+        continue;
+      functions.push_back(callee);
+    }
+  return functions;
+}
+
 //===-- Thread indices ----------------------------------------------------===//
 
 std::optional<ast::GridRef> ast::gridRefOf(const Expr *expr) {

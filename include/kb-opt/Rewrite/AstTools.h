@@ -41,6 +41,13 @@ bool mentions(const clang::Stmt *root, const clang::VarDecl *variable);
 /// Whether some function called below \p root, or operation, is one of \p names.
 bool callsAny(const clang::Stmt *root, llvm::ArrayRef<llvm::StringRef> names);
 
+/// The functions of the main file that run in \p kernel alone or in other kernels: itself first,
+/// then
+/// `__device__` functions that it calls, and that they call. Neither instances of templates, whose
+/// other instances would change with them, nor functions that the host may call.
+std::vector<const clang::FunctionDecl *> deviceFunctionsIn(const PassContext &context,
+                                                           const KernelView &kernel);
+
 /// `threadIdx.x` and its relatives.
 struct GridRef {
   GridBuiltin builtin;

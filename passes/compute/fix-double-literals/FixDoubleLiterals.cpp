@@ -4,12 +4,14 @@
 //   y[i] = x[i] * 0.5 + 1.0;      ==>      y[i] = x[i] * 0.5f + 1.0f;
 //
 // Owns finding the double expressions that would be float if their literals
-// were: those rounded to float in the end, with no double of the user's inside.
+// were: those rounded to float in the end, with no double of the user's inside,
+// in a kernel and in the device functions that it calls.
 //
 //===----------------------------------------------------------------------===//
 
 #include "kb-opt/Rewrite/AstTools.h"
 #include "clang/AST/ParentMapContext.h"
+#include "clang/Lex/Lexer.h"
 
 using namespace kbopt;
 using namespace clang;
@@ -110,16 +112,38 @@ void collectRoots(const Stmt *body, std::vector<std::vector<const Expr *>> &root
   });
 }
 
+/// Where \p literal stands: by itself, or as all that a macro without parameters expands to, but
+/// for parentheses.
+AnchorOrReason placeOf(const PassContext &context, const FloatingLiteral *literal,
+                       const FunctionDecl *owner) {
+  const SourceManager &sources = context.parsed().sources();
+  if (!literal->getLocation().isMacroID())
+    return anchorOf(context.parsed(), literal, owner);
+  const Expr *whole = literal;
+  for (;;) {
+    const auto parents = context.parsed().context().getParents(*whole);
+    const auto *parens = parents.size() == 1 ? parents[0].get<ParenExpr>() : nullptr;
+    if (!parens || !parens->getBeginLoc().isMacroID())
+      break;
+    whole = parens;
+  }
+  const LangOptions &language = context.parsed().language();
+  const CharSourceRange use = sources.getExpansionRange(literal->getLocation());
+  if (use.getBegin() != use.getEnd() || // it has arguments
+      !Lexer::isAtStartOfMacroExpansion(whole->getBeginLoc(), sources, language) ||
+      !Lexer::isAtEndOfMacroExpansion(whole->getEndLoc(), sources, language))
+    return AnchorOrReason::refuse("a literal comes from a macro");
+  return anchorOfRange(context.parsed(), use.getAsRange(), owner, "FloatingLiteral");
+}
+
 struct Findings {
-  std::vector<const FloatingLiteral *> literals;
+  std::vector<std::pair<const FloatingLiteral *, const FunctionDecl *>> literals;
   std::string obstacle;
 };
 
-Findings examine(const PassContext &context, const Site &site) {
-  Findings findings;
+void examine(const PassContext &context, const FunctionDecl *function, Findings &findings) {
   std::vector<std::vector<const Expr *>> roots;
-  const Stmt *body = site.kernel->function()->getBody();
-  collectRoots(body, roots);
+  collectRoots(function->getBody(), roots);
   std::set<const FloatingLiteral *> seen;
   for (const std::vector<const Expr *> &root : roots) {
     Expression expression;
@@ -136,8 +160,9 @@ Findings examine(const PassContext &context, const Site &site) {
       expression.obstacle = "'" + context.text(root.front()->getSourceRange()).str() +
                             "' is compared without any float";
     for (const FloatingLiteral *literal : expression.literals)
-      if (expression.obstacle.empty() && literal->getLocation().isMacroID())
-        expression.obstacle = "a literal comes from a macro";
+      if (AnchorOrReason place = placeOf(context, literal, function);
+          expression.obstacle.empty() && !place)
+        expression.obstacle = place.reason().str();
       else if (expression.obstacle.empty() && !llvm::APFloat(literal->getValue()).isInfinity()) {
         llvm::APFloat rounded = literal->getValue();
         bool loses = false;
@@ -154,8 +179,35 @@ Findings examine(const PassContext &context, const Site &site) {
     }
     for (const FloatingLiteral *literal : expression.literals)
       if (seen.insert(literal).second)
-        findings.literals.push_back(literal);
+        findings.literals.push_back({literal, function});
   }
+}
+
+/// Why literals of a function that the kernel calls stay as they are; empty if it calls none that
+/// has some.
+std::string obstacleInCallees(const PassContext &context, const Site &site) {
+  const SourceManager &sources = context.parsed().sources();
+  const std::vector<const FunctionDecl *> own = ast::deviceFunctionsIn(context, *site.kernel);
+  for (const FunctionDecl *function : own)
+    for (const CallExpr *call : ast::findAll<CallExpr>(function->getBody())) {
+      const FunctionDecl *callee = call->getDirectCallee();
+      callee = callee ? callee->getDefinition() : nullptr;
+      if (callee && !llvm::is_contained(own, callee) &&
+          sources.isWrittenInMainFile(callee->getLocation()) &&
+          llvm::any_of(ast::findAll<FloatingLiteral>(callee->getBody()),
+                       [](const FloatingLiteral *each) { return isDouble(each->getType()); }))
+        return "the double literals of '" + callee->getNameAsString() +
+               "' are those of the host or of other instances as well";
+    }
+  return "";
+}
+
+Findings examine(const PassContext &context, const Site &site) {
+  Findings findings;
+  for (const FunctionDecl *function : ast::deviceFunctionsIn(context, *site.kernel))
+    examine(context, function, findings);
+  if (findings.literals.empty() && findings.obstacle.empty())
+    findings.obstacle = obstacleInCallees(context, site);
   return findings;
 }
 
@@ -180,12 +232,15 @@ public:
       return decline(decision.reason());
     Findings findings = examine(context, site);
     Rewrite rewrite;
-    for (const FloatingLiteral *literal : findings.literals) {
-      llvm::StringRef written = context.text(literal->getSourceRange());
-      AnchorOrReason anchor = anchorOf(context.parsed(), literal, site.kernel->function());
+    for (const auto &[literal, function] : findings.literals) {
+      AnchorOrReason anchor = placeOf(context, literal, function);
       if (!anchor)
         return decline(anchor.reason());
-      if (llvm::Error error = rewrite.edits.replaceAll(*anchor, (written + "f").str()))
+      const llvm::StringRef written = context.parsed().text().slice(anchor->begin, anchor->end);
+      const bool isMacro = literal->getLocation().isMacroID();
+      if (llvm::Error error = rewrite.edits.replaceAll(
+              *anchor,
+              isMacro ? ("static_cast<float>(" + written + ")").str() : (written + "f").str()))
         return std::move(error);
     }
     size_t count = findings.literals.size();

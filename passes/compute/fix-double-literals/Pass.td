@@ -12,7 +12,11 @@ def FixDoubleLiterals : RewritePass<"fix-double-literals"> {
 
     Intermediate results are rounded to float where they were not before: the promise is
     lower precision. It does not apply to expressions with a double variable or an explicit
-    cast to double, to results that stay double, or to literals from macros.
+    cast to double, or to results that stay double. A macro that is nothing but a literal gets a cast
+    where it is used; other macros stay as they are.
+
+    Literals of `__device__` functions that the kernel calls count as the kernel's, unless the host or
+    other instances of a template use the function as well.
   }];
   let states = ["compute_throughput_saturated"];
   let site = KernelSite;

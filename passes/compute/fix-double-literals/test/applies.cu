@@ -38,3 +38,20 @@ __global__ void partly(const float *x, float *y, float *z, double scale) {
   y[i] = x[i] * 2.0;
   z[i] = x[i] * scale * 3.0;
 }
+
+// Device functions that the kernel calls, and macros that are a literal.
+// CHECK: return x * 0.1f;
+// CHECK: return tenth(x) + x * 0.3f;
+// CHECK-LABEL: void called
+// CHECK: y[i] = deep(x[i]) + x[i] * static_cast<float>(TENTH) - static_cast<float>(PARENS);
+// REMARK: Function: called
+// REMARK: String: made 4 double literals float
+#define TENTH 0.1
+#define PARENS ((0.7))
+__device__ float tenth(float x) { return x * 0.1; }
+__device__ float deep(float x);
+__device__ float deep(float x) { return tenth(x) + x * 0.3; }
+__global__ void called(const float *x, float *y) {
+  int i = threadIdx.x;
+  y[i] = deep(x[i]) + x[i] * TENTH - PARENS;
+}

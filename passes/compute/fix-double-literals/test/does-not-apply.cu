@@ -31,11 +31,6 @@ __global__ void ownFunction(const float *x, float *y) {
   y[threadIdx.x] = half(x[threadIdx.x]) * 2.0;
 }
 
-#define SCALE 2.0
-// CHECK: Function: fromMacro
-// CHECK: String: a literal comes from a macro
-__global__ void fromMacro(const float *x, float *y) { y[threadIdx.x] = x[threadIdx.x] * SCALE; }
-
 // CHECK: Function: tooLarge
 // CHECK: String: '''1e300'' is outside the range of float'
 __global__ void tooLarge(const float *x, float *y) { y[threadIdx.x] = x[threadIdx.x] * 1e300; }
@@ -64,3 +59,19 @@ void launchBoth(const float *x, float *y, const double *u, double *v) {
   inEither<<<1, 32>>>(x, y);
   inEither<<<1, 32>>>(u, v);
 }
+
+// What the host or other instances use stays as it is.
+// CHECK: Function: ofBothSides
+// CHECK: String: 'the double literals of ''both'' are those of the host or of other instances as well'
+__host__ __device__ float both(float x) { return x * 0.1; }
+__global__ void ofBothSides(const float *x, float *y) { y[threadIdx.x] = both(x[threadIdx.x]); }
+// CHECK: Function: ofInstances
+// CHECK: String: 'the double literals of ''any'' are those of the host or of other instances as well'
+template <class T> __device__ T any(T x) { return x * 0.1; }
+__global__ void ofInstances(const float *x, float *y) { y[threadIdx.x] = any(x[threadIdx.x]); }
+
+// The macro is more than the literal.
+// CHECK: Function: partOfMacro
+// CHECK: String: a literal comes from a macro
+#define SCALED(x) ((x) * 0.1)
+__global__ void partOfMacro(const float *x, float *y) { y[threadIdx.x] = SCALED(x[threadIdx.x]); }
