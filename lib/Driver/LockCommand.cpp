@@ -29,7 +29,8 @@ Says whether the rewrites in a lock file still hold (docs/Lock.md).
   --target=<name>  With --prove and --update: the program of the build to run (default: the entry's)
   --help           Print this text
 
-An entry is removed by deleting its lines. Without files, all files of the lock. Exit status: 0 all fresh, 1 something is stale or refused, 2 usage.
+Without files, all files of the lock. An entry is removed by deleting its lines.
+Exit status: 0 all fresh, 1 something is stale or refused, 2 usage.
 )";
 
 namespace {

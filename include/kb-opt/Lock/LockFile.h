@@ -75,9 +75,9 @@ llvm::Expected<LockFile> readLock(FileSystem &files, llvm::StringRef path);
 /// lose nothing.
 llvm::Error putIntoLock(FileSystem &files, llvm::StringRef path, const LockEntry &entry);
 
-/// The nearest kbopt.lock above \p file (absolute). Without one the place for a new one: \p
-/// project, a folder, if \p file lies below it, else the folder of the repository, else the current
-/// folder if
+/// The nearest kbopt.lock above \p file (absolute). Without one the place for a new one: the folder
+/// \p project if \p file lies below it, else the folder of the repository, else the current folder
+/// if
 /// \p file lies below it, else that of \p file.
 std::string findLock(llvm::StringRef file, llvm::StringRef project = "");
 /// \p file as entries of the lock \p path name it.
