@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Candidate/HotLines.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 using namespace kbopt;
@@ -123,9 +124,15 @@ HotLine kbopt::hotLine(const InputFile &input, llvm::StringRef file, unsigned li
   hot.note = std::move(note);
   bool own = llvm::sys::path::filename(file) == llvm::sys::path::filename(input.command.file);
   hot.file = own ? input.command.shownFile : file.str();
+  std::unique_ptr<llvm::MemoryBuffer> other; // a header, or another file of the program
+  llvm::SmallString<128> path(file);
+  llvm::sys::path::make_absolute(input.command.directory, path);
+  if (!own)
+    if (auto buffer = llvm::MemoryBuffer::getFile(path))
+      other = std::move(*buffer);
   llvm::SmallVector<llvm::StringRef> text;
-  llvm::StringRef(input.text).split(text, '\n');
-  if (own && line && line <= text.size())
+  (other ? other->getBuffer() : llvm::StringRef(own ? input.text : "")).split(text, '\n');
+  if (line && line <= text.size())
     hot.text = text[line - 1].trim().str();
   return hot;
 }

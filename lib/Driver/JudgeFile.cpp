@@ -169,7 +169,7 @@ static std::string verdictText(const Verdict &verdict, bool callsFunction) {
     if (record.stops())
       os << "      next: " << nextStep(record, callsFunction) << "\n";
   }
-  os << verdict.summary() << "\n";
+  os << llvm::StringRef(verdict.summary()).split('\n').first << "\n"; // the rest stands above
   if (!verdict.timing || verdict.timing->status != RunStatus::Ok)
     return text;
   const TimingSeries &cold = verdict.timing->cold;
