@@ -116,6 +116,20 @@ std::vector<HotLine> kbopt::sampledLines(const InputFile &input, const GpuProfil
   return lines;
 }
 
+/// \p file, a header or another file of the program, as debug information names it: without the
+/// folders that it shares with \p directory, where the compiler ran. Null where there is none.
+static std::unique_ptr<llvm::MemoryBuffer> openFile(llvm::StringRef file,
+                                                    llvm::StringRef directory) {
+  for (llvm::StringRef above = directory; !above.empty();
+       above = llvm::sys::path::parent_path(above)) {
+    llvm::SmallString<128> path(file);
+    llvm::sys::path::make_absolute(above, path);
+    if (auto buffer = llvm::MemoryBuffer::getFile(path))
+      return std::move(*buffer);
+  }
+  return nullptr;
+}
+
 HotLine kbopt::hotLine(const InputFile &input, llvm::StringRef file, unsigned line, double share,
                        std::string note) {
   HotLine hot;
@@ -124,12 +138,8 @@ HotLine kbopt::hotLine(const InputFile &input, llvm::StringRef file, unsigned li
   hot.note = std::move(note);
   bool own = llvm::sys::path::filename(file) == llvm::sys::path::filename(input.command.file);
   hot.file = own ? input.command.shownFile : file.str();
-  std::unique_ptr<llvm::MemoryBuffer> other; // a header, or another file of the program
-  llvm::SmallString<128> path(file);
-  llvm::sys::path::make_absolute(input.command.directory, path);
-  if (!own)
-    if (auto buffer = llvm::MemoryBuffer::getFile(path))
-      other = std::move(*buffer);
+  const std::unique_ptr<llvm::MemoryBuffer> other =
+      own ? nullptr : openFile(file, input.command.directory);
   llvm::SmallVector<llvm::StringRef> text;
   (other ? other->getBuffer() : llvm::StringRef(own ? input.text : "")).split(text, '\n');
   if (line && line <= text.size())
