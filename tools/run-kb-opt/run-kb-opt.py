@@ -400,7 +400,7 @@ def main():
         print(f"{os.path.relpath(result['file'], shown)}: {sentence_of(result)}", file=summary)
     # Files of device functions alone are part of many builds: there is nothing in them to search.
     failed = sum(each["status"] not in (0, 4) and not has_no_kernels(each) for each in results)
-    found = arguments.warnings_as_errors and "with findings or errors" or "with errors"
+    found = "with findings or errors" if arguments.warnings_as_errors else "with errors"
     known = sum(not each["again"] for each in results)
     print(f"{len(results)} compilations, {failed} {found}, {known} known from an earlier run", file=summary)
     return 1 if failed else 0
