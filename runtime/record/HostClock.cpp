@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Owns the functions that tell the time of day, and std::random_device, defined once more: programs
-// seed their generators from them, and each run is to have the numbers of the one before. The time
-// of day stands still between two questions, and goes on by a millisecond at each, so that what a
-// program waits for comes. Clocks that only measure (CLOCK_MONOTONIC) go as ever.
+// seed their generators from them before they use the device, and each run is to have the numbers
+// of the one before. Until the first launch the time of day stands still between two questions and
+// goes on by a millisecond at each, so that what a program waits for comes. From then on it goes on
+// as time does: what programs print of it differs from run to run, and is known to. Clocks that
+// only measure (CLOCK_MONOTONIC) go as ever.
 //
 //===----------------------------------------------------------------------===//
+#include "HostClock.h"
 #include "Callers.h"
 #include "Cuda.h"
 #include "Settings.h"
@@ -19,27 +22,46 @@ namespace {
 
 constexpr int64_t nanosecondsOfSecond = 1'000'000'000;
 
-timespec nextTime() {
-  constexpr int64_t start = 1'767'225'600;        // 2026-01-01, 00:00 UTC, in seconds
-  constexpr int64_t otherStart = start + 1234567; // where other random numbers are asked for
-  constexpr int64_t step = 1'000'000;             // nanoseconds
-  static const bool isOther = !kbrt::recorderSetting("SOURCES").empty();
-  static std::atomic<int64_t> passed = 0;
-  const int64_t now = passed.fetch_add(step, std::memory_order_relaxed);
-  return {(isOther ? otherStart : start) + now / nanosecondsOfSecond, now % nanosecondsOfSecond};
-}
+std::atomic<int64_t> passed = 0;   ///< nanoseconds that questions before the first launch took
+std::atomic<int64_t> goesOnAt = 0; ///< of CLOCK_MONOTONIC; 0: before the first launch
 
 template <typename Function> Function *find(const char *name) {
   return reinterpret_cast<Function *>(dlsym(RTLD_NEXT, name));
 }
 
+int ownTime(clockid_t clock, timespec *into) {
+  static auto *own = find<int(clockid_t, timespec *)>("clock_gettime");
+  return own(clock, into);
+}
+
+int64_t monotonic() {
+  timespec now = {};
+  ownTime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * nanosecondsOfSecond + now.tv_nsec;
+}
+
+timespec nextTime() {
+  constexpr int64_t start = 1'767'225'600;        // 2026-01-01, 00:00 UTC, in seconds
+  constexpr int64_t otherStart = start + 1234567; // where other random numbers are asked for
+  constexpr int64_t step = 1'000'000;             // nanoseconds
+  static const bool isOther = !kbrt::recorderSetting("SOURCES").empty();
+  const int64_t from = goesOnAt.load();
+  const int64_t now = from ? passed.load() + monotonic() - from : passed.fetch_add(step);
+  return {(isOther ? otherStart : start) + now / nanosecondsOfSecond, now % nanosecondsOfSecond};
+}
+
 } // namespace
 
+void kbrt::hostClockGoesOn() {
+  int64_t never = 0;
+  if (!goesOnAt.load(std::memory_order_relaxed))
+    goesOnAt.compare_exchange_strong(never, monotonic());
+}
+
 KB_API int clock_gettime(clockid_t clock, timespec *into) noexcept {
-  static auto *own = find<int(clockid_t, timespec *)>("clock_gettime");
   const bool isTimeOfDay = clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE;
   if (!isTimeOfDay || kbrt::isDriver(__builtin_return_address(0)))
-    return own(clock, into);
+    return ownTime(clock, into);
   *into = nextTime();
   return 0;
 }

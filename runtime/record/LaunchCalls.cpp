@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "DeviceFacts.h"
 #include "Graphs.h"
+#include "HostClock.h"
 #include "Registry.h"
 #include "Session.h"
 #include "Settings.h"
@@ -146,6 +147,7 @@ GraphNode launchNode(const Request &request, const DeviceKernel &kernel) {
 }
 
 Error launchKernel(Session &session, const Request &request) {
+  hostClockGoesOn();
   auto stream = Streams::get().find(request.stream);
   if (!stream)
     return cuda::invalidResourceHandle;

@@ -1,5 +1,5 @@
-// Programs seed their generators from the time of day and from std::random_device. Each run of a recording has the same numbers, so
-// that the host of a candidate uploads what the original's did.
+// Programs seed their generators from the time of day and from std::random_device. Until the first launch each run has the same
+// numbers, so that the host of a candidate uploads what the original's did; then time passes, and what is printed of it may differ.
 // REQUIRES: sandbox
 // RUN: rm -rf %t && mkdir %t && sed 's/const float add/float add/; s/x\[i\] + add/add + x[i]/' %s > %t/right.cu
 // RUN: sed 's/x\[i\] + add/x[i] - add/' %s > %t/wrong.cu
@@ -41,5 +41,8 @@ int main() {
   cudaMemcpy(a, x, sizeof x, cudaMemcpyHostToDevice);
   addTo<<<2, 128>>>(a, 1.5f, n);
   cudaMemcpy(x, a, sizeof x, cudaMemcpyDeviceToHost);
+  timeval end;
+  gettimeofday(&end, nullptr);
   std::printf("%g %g\n", x[0], x[n - 1]);
+  std::printf("%ld us\n", (end.tv_sec - now.tv_sec) * 1000000L + end.tv_usec - now.tv_usec);
 }
