@@ -1,8 +1,8 @@
 //===- Callers.h - The driver among the callers -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Owns telling calls of the driver from those of the program: the recorder's library comes before
-// the C library and sees both.
+// Owns what functions need that the recorder defines in the place of the C library's: the C
+// library's own, and telling calls of the driver from those of the program.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBRT_RECORD_CALLERS_H
@@ -12,6 +12,11 @@
 #include <string_view>
 
 namespace kbrt {
+
+/// The function \p name of the C library, which the recorder's library comes before.
+template <typename Function> Function *ownFunction(const char *name) {
+  return reinterpret_cast<Function *>(dlsym(RTLD_NEXT, name));
+}
 
 /// Whether \p caller, a return address, lies in the driver. It opens what it likes, starts
 /// nvidia-modprobe and waits by the clock; its version is part of what a recording depends on.

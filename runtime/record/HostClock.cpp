@@ -25,12 +25,8 @@ constexpr int64_t nanosecondsOfSecond = 1'000'000'000;
 std::atomic<int64_t> passed = 0;   ///< nanoseconds that questions before the first launch took
 std::atomic<int64_t> goesOnAt = 0; ///< of CLOCK_MONOTONIC; 0: before the first launch
 
-template <typename Function> Function *find(const char *name) {
-  return reinterpret_cast<Function *>(dlsym(RTLD_NEXT, name));
-}
-
 int ownTime(clockid_t clock, timespec *into) {
-  static auto *own = find<int(clockid_t, timespec *)>("clock_gettime");
+  static auto *own = kbrt::ownFunction<int(clockid_t, timespec *)>("clock_gettime");
   return own(clock, into);
 }
 
@@ -44,7 +40,7 @@ timespec nextTime() {
   constexpr int64_t start = 1'767'225'600;        // 2026-01-01, 00:00 UTC, in seconds
   constexpr int64_t otherStart = start + 1234567; // where other random numbers are asked for
   constexpr int64_t step = 1'000'000;             // nanoseconds
-  static const bool isOther = !kbrt::recorderSetting("SOURCES").empty();
+  const bool isOther = kbrt::givesOtherNumbers();
   const int64_t from = goesOnAt.load();
   const int64_t now = from ? passed.load() + monotonic() - from : passed.fetch_add(step);
   return {(isOther ? otherStart : start) + now / nanosecondsOfSecond, now % nanosecondsOfSecond};
@@ -67,7 +63,7 @@ KB_API int clock_gettime(clockid_t clock, timespec *into) noexcept {
 }
 
 KB_API int gettimeofday(timeval *into, void *zone) noexcept {
-  static auto *own = find<int(timeval *, void *)>("gettimeofday");
+  static auto *own = kbrt::ownFunction<int(timeval *, void *)>("gettimeofday");
   if (kbrt::isDriver(__builtin_return_address(0)))
     return own(into, zone);
   const timespec now = nextTime();
@@ -76,7 +72,7 @@ KB_API int gettimeofday(timeval *into, void *zone) noexcept {
 }
 
 KB_API time_t time(time_t *into) noexcept {
-  static auto *own = find<time_t(time_t *)>("time");
+  static auto *own = kbrt::ownFunction<time_t(time_t *)>("time");
   if (kbrt::isDriver(__builtin_return_address(0)))
     return own(into);
   const time_t now = nextTime().tv_sec;
@@ -88,7 +84,7 @@ KB_API time_t time(time_t *into) noexcept {
 /// `std::random_device::operator()` of libstdc++, in whose place programs are linked with it
 /// (lib/Source/CodeEmission.cpp): the recorder's own libstdc++ hides the name.
 KB_API unsigned __wrap__ZNSt13random_device9_M_getvalEv(void *) {
-  static const bool isOther = !kbrt::recorderSetting("SOURCES").empty();
+  const bool isOther = kbrt::givesOtherNumbers();
   static std::atomic<uint64_t> asked = 0;
   // SplitMix64 (Steele, Lea and Flood, 2014).
   uint64_t state = (asked.fetch_add(1, std::memory_order_relaxed) + (isOther ? 1'000'003 : 1)) *

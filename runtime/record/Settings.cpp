@@ -42,3 +42,8 @@ const std::string &kbrt::recorderSetting(const std::string &name) {
   auto found = settings->find(name);
   return found == settings->end() ? *none : found->second;
 }
+
+bool kbrt::givesOtherNumbers() {
+  static const bool others = !recorderSetting("SOURCES").empty();
+  return others;
+}

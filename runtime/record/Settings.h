@@ -17,6 +17,9 @@ namespace kbrt {
 /// /proc/self/environ.
 const std::string &recorderSetting(const std::string &name);
 
+/// Whether the program is to have other random numbers and another time of day than usual.
+bool givesOtherNumbers();
+
 } // namespace kbrt
 
 #endif // KBRT_RECORD_SETTINGS_H
