@@ -377,6 +377,8 @@ private:
     for (const auto &[id, extent] : extents)
       outer.insert(id);
     loop.order = kb::LoopOrder::Ascending;
+    if (loop.progress == Statement::Until)
+      return;
     std::set<std::string> declared;
     std::map<std::string, std::string> combined; ///< variable and how
     bool isFree = true;

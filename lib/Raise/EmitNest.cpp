@@ -42,7 +42,7 @@ public:
         builder.getArrayAttr(ends), builder.getArrayAttr({}),
         requirements.empty() ? ArrayAttr() : builder.getArrayAttr(requirements), kb::DomainAttr(),
         program.header.empty() ? StringAttr() : builder.getStringAttr(program.header),
-        DictionaryAttr());
+        DictionaryAttr(), ArrayAttr());
     nest.getBody().emplaceBlock();
     {
       OpBuilder::InsertionGuard guard(builder);
@@ -265,8 +265,9 @@ private:
       for (unsigned i = 2; !program.names.insert(name = wish + "_" + std::to_string(i)).second;)
         ++i;
     }
-    auto over = kb::OverOp::create(builder, location, space[each.variable].name,
-                                   expression(each.end), each.order, each.team);
+    auto over = kb::OverOp::create(
+        builder, location, space[each.variable].name, expression(each.end), each.order, each.team,
+        each.progress == Statement::Until ? builder.getStringAttr(each.value.text) : StringAttr());
     std::set<std::string> before = reducing;
     if (each.order == kb::LoopOrder::Reduction) {
       std::set<std::string> inside;

@@ -40,7 +40,8 @@ public:
   }
   bool TraverseForStmt(ForStmt *given) override {
     const ForStmt *loop = forms.asFor(given, ast);
-    loop = loop ? loop : given;
+    if (!loop || !LoopForms::isCounted(loop, ast))
+      return traverseUncounted(given);
     // The header may change the loop's own variable.
     const VarDecl *own = countedVariable(loop);
     if (own && !loop->getInit())
@@ -61,13 +62,25 @@ public:
     depth -= 2;
     return true;
   }
+  /// What the loop changes, it changes deeper than that is declared.
+  bool traverseUncounted(ForStmt *loop) {
+    ++depth;
+    TraverseStmt(loop->getInit());
+    ++depth;
+    for (Stmt *each : {(Stmt *)loop->getCond(), (Stmt *)loop->getInc(), loop->getBody()})
+      TraverseStmt(each);
+    depth -= 2;
+    return true;
+  }
   bool TraverseWhileStmt(WhileStmt *loop) override {
-    if (const ForStmt *counted = forms.asFor(loop, ast))
+    if (const ForStmt *counted = forms.asFor(loop, ast);
+        counted && LoopForms::isCounted(counted, ast))
       return TraverseForStmt(const_cast<ForStmt *>(counted));
     return nested(loop, &ChangeFinder::base<WhileStmt>);
   }
   bool TraverseDoStmt(DoStmt *loop) override {
-    if (const ForStmt *counted = forms.asFor(loop, ast))
+    if (const ForStmt *counted = forms.asFor(loop, ast);
+        counted && LoopForms::isCounted(counted, ast))
       return TraverseForStmt(const_cast<ForStmt *>(counted));
     return nested(loop, &ChangeFinder::base<DoStmt>);
   }

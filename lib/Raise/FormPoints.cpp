@@ -315,36 +315,39 @@ bool isIdempotent(ThreadProgram &program) {
          llvm::none_of(loaded, [&](const Base &base) { return llvm::is_contained(stored, base); });
 }
 
+void countFromZero(ThreadProgram &program, Statement &loop) {
+  Space &space = program.space;
+  bool isDown = loop.progress == Statement::Down;
+  Poly one = Poly::constant(1),
+       length = isDown ? loop.begin - loop.end + one : loop.end - loop.begin;
+  if (!isDown && loop.begin == Poly() && loop.step == one)
+    return;
+  Space::Variable counter;
+  counter.kind = Space::Loop;
+  counter.name = space[loop.variable].name;
+  counter.low = 0;
+  VarId id = space.add(counter);
+  Poly moved = loop.step * Poly::variable(id),
+       value = isDown ? loop.begin - moved : loop.begin + moved;
+  rewritePolys(loop.body,
+               [&](const Poly &poly) { return space.substitute(poly, loop.variable, value); });
+  if (!(loop.step == one))
+    length = space.countSteps(length, loop.step);
+  loop.variable = id;
+  loop.begin = Poly();
+  loop.end = length;
+  loop.step = one;
+  loop.progress = Statement::Add;
+}
+
 /// Counts every loop from 0 by 1.
 static void normalize(ThreadProgram &program, std::vector<Statement> &body) {
-  Space &space = program.space;
   for (Statement &each : body) {
     if (each.kind == Statement::For) {
       if (each.progress == Statement::Halve || each.progress == Statement::Double)
-        return program.refuse("the loop over '" + space[each.variable].name + "' does not count");
-      bool isDown = each.progress == Statement::Down;
-      Poly one = Poly::constant(1),
-           length = isDown ? each.begin - each.end + one : each.end - each.begin;
-      bool isPlain = !isDown && each.begin == Poly() && each.step == one;
-      if (!isPlain) {
-        Space::Variable counter;
-        counter.kind = Space::Loop;
-        counter.name = space[each.variable].name;
-        counter.low = 0;
-        VarId id = space.add(counter);
-        Poly moved = each.step * Poly::variable(id),
-             value = isDown ? each.begin - moved : each.begin + moved;
-        rewritePolys(each.body, [&](const Poly &poly) {
-          return space.substitute(poly, each.variable, value);
-        });
-        if (!(each.step == one))
-          length = space.countSteps(length, each.step);
-        each.variable = id;
-        each.begin = Poly();
-        each.end = length;
-        each.step = one;
-        each.progress = Statement::Add;
-      }
+        return program.refuse("the loop over '" + program.space[each.variable].name +
+                              "' does not count");
+      countFromZero(program, each);
     }
     normalize(program, each.body);
   }

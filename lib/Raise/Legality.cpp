@@ -40,6 +40,8 @@ public:
 
   Answer isLegal(bool isApart);
   Answer hasOneOwner();
+  std::optional<SmallVector<std::string>> basesThatMayMeet();
+  bool isApartAlong(unsigned position);
 
 private:
   void collect(Operation *op);
@@ -53,11 +55,22 @@ private:
   void addSamePoint(NestSystem &system) const;
   /// Whether \p system has no solution in which dimension \p position differs.
   bool isEmptyWhereDiffers(const NestSystem &system, unsigned position, bool isSymmetric);
+  /// The loaded integers that are the same for points that differ along \p position alone.
+  SmallVector<StringAttr> valuesWithout(unsigned position);
+  bool isVarying(StringAttr name) {
+    return llvm::any_of(nest.getSymbols().getAsRange<kb::SymbolAttr>(), [&](kb::SymbolAttr known) {
+      return known.getName() == name && known.getOrigin() == kb::SymbolOrigin::Varying;
+    });
+  }
   /// Visits each pair of a store and an access to the same base of which not both are the same
   /// atomic. Stops at the first reason.
   std::string
   forEachPair(llvm::function_ref<std::string(const Access &, const Access &)> visit) const;
   Answer answer(std::string reason) const;
+  bool isRacefree(const Access &access) const;
+  /// Whether different points touch different elements by \p store and \p other, of which \p system
+  /// is the meeting.
+  bool areApart(const NestSystem &system, const Access &store, const Access &other);
 
   kb::NestOp nest;
   unsigned dims;
@@ -197,6 +210,84 @@ Answer Question::answer(std::string reason) const {
   return reason.empty() ? Answer::yes() : Answer::dontKnow(std::move(reason));
 }
 
+bool Question::isRacefree(const Access &access) const {
+  auto racefree = kb::NestOp(nest).getRacefreeAttr();
+  return racefree && llvm::any_of(racefree.getAsRange<StringAttr>(),
+                                  [&](StringAttr name) { return name == access.base().getName(); });
+}
+
+bool Question::areApart(const NestSystem &system, const Access &store, const Access &other) {
+  for (unsigned i = 0; i < dims && !isRacefree(store); ++i)
+    if (!isEmptyWhereDiffers(system, i, &store == &other))
+      return false;
+  return true;
+}
+
+bool Question::isApartAlong(unsigned position) {
+  std::string reason = forEachPair([&](const Access &store, const Access &other) -> std::string {
+    NestSystem system = meeting(store, other);
+    for (unsigned i = 0; i < dims; ++i)
+      if (i != position)
+        system.addEqual(system.dim(i, 0), system.dim(i, 1));
+    for (StringAttr symbol : valuesWithout(position))
+      system.addEqual(system.varying(symbol, 0), system.varying(symbol, 1));
+    return isEmptyWhereDiffers(system, position, &store == &other) ? "" : "they may meet";
+  });
+  return reason.empty();
+}
+
+SmallVector<StringAttr> Question::valuesWithout(unsigned position) {
+  SmallVector<StringAttr> names;
+  for (auto let : nest.getOps<kb::LetOp>()) {
+    auto isFixed = [&](kb::OperandAttr operand) {
+      auto offset = operand.getOffset();
+      bool isStored = llvm::any_of(accesses, [&](const Access &each) {
+        return each.stores && each.base() == operand.getBase();
+      });
+      return !isStored && offset.getMap().getNumResults() == 1 &&
+             !offset.getExpr().isFunctionOfDim(kb::firstLoopDim + position) &&
+             llvm::all_of(offset.getSymbols(), [&](StringAttr name) {
+               return llvm::is_contained(names, name) || !isVarying(name);
+             });
+    };
+    if (let.getText() == "$0" && !let.getReassigns() && isVarying(let.getNameAttr()) &&
+        llvm::all_of(let.getOperands().getAsRange<kb::OperandAttr>(), isFixed))
+      names.push_back(let.getNameAttr());
+  }
+  return names;
+}
+
+/// Whether loaded values decide if \p access happens.
+static bool isDecidedByData(const Access &access) {
+  bool decides = llvm::any_of(access.overs, [](kb::OverOp over) { return over.getText(); });
+  for (auto when = access.op->getParentOfType<kb::WhenOp>(); when;
+       when = when->getParentOfType<kb::WhenOp>())
+    decides |= !when.getText().empty();
+  return decides;
+}
+
+std::optional<SmallVector<std::string>> Question::basesThatMayMeet() {
+  SmallVector<std::string> names;
+  bool doMeet = false;
+  forEachPair([&](const Access &store, const Access &other) -> std::string {
+    NestSystem system = meeting(store, other);
+    if (areApart(system, store, other))
+      return "";
+    std::string name = store.base().getName().str();
+    if (!llvm::is_contained(names, name))
+      names.push_back(name);
+    bool isData = isDecidedByData(store) || isDecidedByData(other);
+    for (unsigned i = 0; i < dims && !isData; ++i) {
+      NestSystem ordered = system;
+      ordered.add(ordered.dim(i, 0) - ordered.dim(i, 1) - Polynomial::constant(1));
+      doMeet |= llvm::all_of(ArrayRef<int64_t>{64, 4096},
+                             [&](int64_t size) { return ordered.isMetAt(size); });
+    }
+    return doMeet ? "they meet" : "";
+  });
+  return doMeet ? std::nullopt : std::optional(std::move(names));
+}
+
 Answer Question::isLegal(bool isApart) {
   if (std::string reason = hiddenOverlap(); !reason.empty())
     return Answer::dontKnow(reason);
@@ -207,12 +298,11 @@ Answer Question::isLegal(bool isApart) {
   return answer(forEachPair([&](const Access &store, const Access &other) -> std::string {
     bool isSame = &store == &other;
     NestSystem system = meeting(store, other);
-    for (unsigned i = 0; i < dims; ++i)
-      if (!isEmptyWhereDiffers(system, i, isSame))
-        return (isSame || other.stores
-                    ? "two points may store to the same element of "
-                    : "a point may store to an element that another point loads, of ") +
-               store.name();
+    if (!areApart(system, store, other))
+      return (isSame || other.stores
+                  ? "two points may store to the same element of "
+                  : "a point may store to an element that another point loads, of ") +
+             store.name();
     addSamePoint(system);
     for (size_t level = 0; level < store.overs.size(); ++level) {
       kb::OverOp over = store.overs[level];
@@ -245,6 +335,14 @@ Answer Question::hasOneOwner() {
 
 Answer isLegalNest(kb::NestOp nest, double seconds, bool isApart) {
   return Question(nest, seconds).isLegal(isApart);
+}
+
+std::optional<SmallVector<std::string>> basesThatMayMeet(kb::NestOp nest, double seconds) {
+  return Question(nest, seconds).basesThatMayMeet();
+}
+
+bool isApartAlong(kb::NestOp nest, unsigned position, double seconds) {
+  return Question(nest, seconds).isApartAlong(position);
 }
 
 Answer hasOneOwner(kb::NestOp nest, double seconds) {

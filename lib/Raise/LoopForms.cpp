@@ -22,8 +22,7 @@ const Stmt *onlyStatement(const Stmt *statement) {
   return statement;
 }
 
-/// Whether an iteration of the loop around \p statement may go on with the next one from here.
-static bool containsContinue(const Stmt *statement) {
+bool containsContinue(const Stmt *statement) {
   if (!statement || llvm::isa<ForStmt, WhileStmt, DoStmt>(statement))
     return false;
   return llvm::isa<ContinueStmt>(statement) ||
@@ -45,6 +44,26 @@ static bool isAlways(const Expr *condition, const ASTContext &ast) {
                         condition->EvaluateAsBooleanCondition(value, ast) && value);
 }
 
+/// Whether \p condition has a part that compares \p variable, or a sum with it, with something
+/// else.
+static bool compares(const Expr *condition, const VarDecl *variable) {
+  condition = strip(condition);
+  if (const auto *unary = llvm::dyn_cast<UnaryOperator>(condition))
+    return unary->getOpcode() == UO_LNot && compares(unary->getSubExpr(), variable);
+  const auto *binary = llvm::dyn_cast<BinaryOperator>(condition);
+  if (binary && binary->isLogicalOp())
+    return compares(binary->getLHS(), variable) || compares(binary->getRHS(), variable);
+  if (!binary || !binary->isComparisonOp())
+    return false;
+  auto names = [&](const Expr *side) {
+    side = strip(side);
+    const auto *sum = llvm::dyn_cast<BinaryOperator>(side);
+    return variableOf(side) == variable || (sum && sum->isAdditiveOp() && mentions(sum, variable));
+  };
+  const Expr *left = binary->getLHS(), *right = binary->getRHS();
+  return (names(left) && !mentions(right, variable)) || (names(right) && !mentions(left, variable));
+}
+
 /// The variable that \p statement, the last one of a loop with \p condition, moves on.
 static const VarDecl *movedBy(const Stmt *statement, const Expr *condition) {
   const auto *increment = llvm::dyn_cast_or_null<Expr>(statement);
@@ -59,7 +78,7 @@ static const VarDecl *movedBy(const Stmt *statement, const Expr *condition) {
     variable = variableOf(assign->getLHS());
   Statement::Progress progress = Statement::Add;
   const Expr *step = nullptr;
-  bool isKnown = variable && mentions(condition, variable) &&
+  bool isKnown = variable && compares(condition, variable) &&
                  readIncrement(increment, variable, progress, step);
   return isKnown ? variable : nullptr;
 }
@@ -147,6 +166,102 @@ const ForStmt *LoopForms::asFor(const Stmt *loop, const ASTContext &ast) {
   if (isNew)
     at->second = convert(loop, ast);
   return at->second;
+}
+
+/// Whether \p statement names \p variable after \p end.
+static bool namesAfter(const Stmt *statement, const VarDecl *variable, SourceLocation end,
+                       const SourceManager &sources) {
+  if (const auto *reference = llvm::dyn_cast<DeclRefExpr>(statement))
+    return reference->getDecl() == variable &&
+           sources.isBeforeInTranslationUnit(end, reference->getLocation());
+  return llvm::any_of(statement->children(), [&](const Stmt *child) {
+    return child && namesAfter(child, variable, end, sources);
+  });
+}
+
+/// Whether \p loop may end before \p variable, which its condition compares, has its last value,
+/// and something asks for the value then.
+static bool endsWithOther(const ForStmt *loop, const VarDecl *variable, const ASTContext &ast) {
+  const auto *condition = llvm::dyn_cast<BinaryOperator>(strip(loop->getCond()));
+  bool mayEnd = !condition || condition->isLogicalOp() || hasBreak(loop->getBody());
+  const auto *function = llvm::dyn_cast<FunctionDecl>(variable->getDeclContext());
+  return mayEnd && function && !llvm::isa_and_nonnull<DeclStmt>(loop->getInit()) &&
+         namesAfter(function->getBody(), variable, loop->getEndLoc(), ast.getSourceManager());
+}
+
+bool LoopForms::isCounted(const ForStmt *loop, const ASTContext &ast) {
+  const VarDecl *variable = countedVariable(loop);
+  QualType type = variable ? variable->getType() : QualType();
+  if (!variable || !variable->isLocalVarDecl() || !type->isIntegerType() || type->isBooleanType() ||
+      ast.getTypeSize(type) < 32 || !loop->getCond() || !compares(loop->getCond(), variable) ||
+      changesVariable(loop->getBody(), variable) || endsWithOther(loop, variable, ast))
+    return false;
+  llvm::SmallVector<const Expr *> increments;
+  splitIncrement(loop->getInc(), increments);
+  return llvm::any_of(increments, [&](const Expr *each) {
+    Statement::Progress progress = Statement::Add;
+    const Expr *step = nullptr;
+    return readIncrement(each, variable, progress, step);
+  });
+}
+
+const Stmt *LoopForms::withExits(const Stmt *body, llvm::ArrayRef<const Expr *> conditions,
+                                 const ASTContext &ast) {
+  auto [at, isNew] = exits.try_emplace(body, nullptr);
+  if (!isNew)
+    return at->second;
+  llvm::SmallVector<Stmt *> statements;
+  for (const Expr *condition : conditions) {
+    SourceLocation place = condition->getExprLoc();
+    auto *ends = UnaryOperator::Create(ast, const_cast<Expr *>(condition), UO_LNot, ast.BoolTy,
+                                       VK_PRValue, OK_Ordinary, place, false, FPOptionsOverride());
+    statements.push_back(IfStmt::Create(ast, place, IfStatementKind::Ordinary, nullptr, nullptr,
+                                        ends, place, place, new (ast) BreakStmt(place)));
+  }
+  statements.push_back(const_cast<Stmt *>(body));
+  return at->second = CompoundStmt::Create(ast, statements, FPOptionsOverride(),
+                                           body->getBeginLoc(), body->getEndLoc());
+}
+
+UncountedLoop LoopForms::asUncounted(const Stmt *loop, const ASTContext &ast) {
+  UncountedLoop result;
+  const Expr *condition = nullptr;
+  llvm::SmallVector<Stmt *> last;
+  if (const auto *given = llvm::dyn_cast<ForStmt>(loop)) {
+    result.init = given->getInit();
+    result.body = given->getBody();
+    condition = given->getCond();
+    if (given->getInc())
+      last.push_back(const_cast<Expr *>(given->getInc()));
+    if (given->getConditionVariable())
+      result.reason = "a loop declares a variable in its condition";
+  } else if (const auto *given = llvm::dyn_cast<WhileStmt>(loop)) {
+    result.body = given->getBody();
+    condition = given->getCond();
+    if (given->getConditionVariable())
+      result.reason = "a loop declares a variable in its condition";
+  } else {
+    const auto *repeated = llvm::cast<DoStmt>(loop);
+    result.body = repeated->getBody();
+    SourceLocation place = repeated->getCond()->getExprLoc();
+    const auto *once = withExits(new (ast) NullStmt(place), {repeated->getCond()}, ast);
+    last.push_back(const_cast<Stmt *>(once));
+  }
+  if (!last.empty() && containsContinue(result.body))
+    result.reason = "what follows 'continue' is not understood";
+  if (!result.reason.empty())
+    return result;
+  if (!last.empty()) {
+    auto [at, isNew] = exits.try_emplace(loop, nullptr);
+    last.insert(last.begin(), const_cast<Stmt *>(result.body));
+    if (isNew)
+      at->second = CompoundStmt::Create(ast, last, FPOptionsOverride(), result.body->getBeginLoc(),
+                                        result.body->getEndLoc());
+    result.body = at->second;
+  }
+  if (!isAlways(condition, ast))
+    result.body = withExits(result.body, {condition}, ast);
+  return result;
 }
 
 } // namespace kbopt::raise

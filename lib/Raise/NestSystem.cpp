@@ -231,6 +231,47 @@ double threadSeconds() {
   return double(now.tv_sec) + double(now.tv_nsec) * 1e-9;
 }
 
+/// How many columns the search for an integer point is quick with.
+static constexpr unsigned manyColumns = 10;
+
+bool NestSystem::isMetAt(int64_t size) const {
+  std::set<unsigned> params, varying;
+  for (auto symbol : kb::NestOp(nest).getSymbols().getAsRange<kb::SymbolAttr>())
+    for (StringRef instance : {"", "/0", "/1"})
+      if (auto at = ids.find(("s" + symbol.getName() + instance).str()); at != ids.end())
+        (instance.empty() ? params : varying).insert(at->second);
+  // Each monomial as a factor and what is left of it.
+  std::map<unsigned, std::pair<Polynomial::Monomial, int64_t>> parts;
+  std::map<Polynomial::Monomial, unsigned> left;
+  for (const auto &[monomial, column] : columns) {
+    auto &[rest, factor] = parts[column];
+    factor = 1;
+    for (unsigned variable : monomial) {
+      if (varying.count(variable))
+        return false;
+      if (!params.count(variable))
+        rest.push_back(variable);
+      else if (llvm::MulOverflow(factor, size, factor))
+        return false;
+    }
+    if (!rest.empty())
+      left.try_emplace(rest, left.size());
+  }
+  if (left.size() > manyColumns)
+    return false;
+  presburger::IntegerPolyhedron set(presburger::PresburgerSpace::getSetSpace(left.size()));
+  for (const Row &row : rows) {
+    SmallVector<int64_t> dense(left.size() + 1, 0);
+    dense.back() = row.constant;
+    for (auto [column, coefficient] : row.coefficients) {
+      const auto &[rest, factor] = parts.at(column);
+      dense[rest.empty() ? left.size() : left.at(rest)] += coefficient * factor;
+    }
+    row.isEquality ? set.addEquality(dense) : set.addInequality(dense);
+  }
+  return !set.isIntegerEmpty();
+}
+
 bool NestSystem::isEmpty() const {
   // One question may take much longer than the deadline allows where the system is large.
   constexpr size_t mostColumns = 40, mostRows = 120;
@@ -249,7 +290,6 @@ bool NestSystem::isEmpty() const {
   }
   // Rational emptiness is quick. The search for an integer point can take long in many dimensions;
   // without it the answer is still a proof where it says empty.
-  constexpr unsigned manyColumns = 10;
   if (set.isEmptyByGCDTest() || presburger::Simplex(set).isEmpty())
     return true;
   return columns.size() <= manyColumns && set.isIntegerEmpty();

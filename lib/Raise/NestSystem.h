@@ -45,6 +45,10 @@ public:
   Polynomial import(kb::ExprAttr expr, unsigned instance);
   /// Dimension number \p position of kb::nestDims.
   Polynomial dim(unsigned position, unsigned instance);
+  /// The varying symbol \p name.
+  Polynomial varying(mlir::StringAttr name, unsigned instance) {
+    return Polynomial::variable(id("s" + name.str() + "/" + std::to_string(instance)));
+  }
   void add(const Polynomial &poly, bool isEquality = false); ///< poly >= 0 or == 0
   void addEqual(const Polynomial &a, const Polynomial &b) { add(a - b, true); }
   /// The same; where both are q * n + r with 0 <= r < n for certain, as two equations.
@@ -52,6 +56,9 @@ public:
 
   /// Empty for certain; never once the thread has spent `deadline` seconds.
   bool isEmpty() const;
+  /// Whether there is an integer solution in which every parameter of the kernel is \p size. False
+  /// where loaded values take part, and where that is not found out quickly.
+  bool isMetAt(int64_t size) const;
   double deadline = std::numeric_limits<double>::infinity();
 
 private:

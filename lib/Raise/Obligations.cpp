@@ -47,7 +47,8 @@ std::optional<bool> sign(ThreadProgram &program, const Poly &poly) {
 std::map<VarId, std::pair<Poly, Poly>> loopRanges(std::vector<Statement> &body) {
   std::map<VarId, std::pair<Poly, Poly>> ranges;
   walk(body, [&](Statement &each) {
-    if (each.kind == Statement::For && each.progress == Statement::Add)
+    if (each.kind == Statement::For &&
+        (each.progress == Statement::Add || each.progress == Statement::Until))
       ranges[each.variable] = {each.begin, each.end};
     return true;
   });

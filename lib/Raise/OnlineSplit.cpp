@@ -282,6 +282,8 @@ bool OnlineSplit::nested(Statement &each, Body &first, Body &second) {
     if (mentions(each.value.text, name))
       return false;
   forgetLocals(each.body);
+  if (each.progress == Statement::Until)
+    return false;
   Statement header = each;
   header.body.clear();
   Statement one = header, two = header;

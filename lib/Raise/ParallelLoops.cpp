@@ -33,7 +33,8 @@ public:
 private:
   /// The loop at the end of the body, if it is the only one.
   Statement *lastLoop() {
-    if (program.body.empty() || program.body.back().kind != Statement::For)
+    if (program.body.empty() || program.body.back().kind != Statement::For ||
+        program.body.back().progress == Statement::Until)
       return nullptr;
     for (size_t i = 0; i + 1 < program.body.size(); ++i) {
       bool hasLoop = false;

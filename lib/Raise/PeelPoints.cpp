@@ -218,6 +218,7 @@ private:
     }
     if (isUsed)
       return false;
+    program.onePoint.push_back({loop->variable, dimension->extent - loop->end});
     dimension->variable = loop->variable;
     space[loop->variable].low = 0;
     dimension->extent = loop->end;
@@ -256,6 +257,7 @@ private:
       if (isLeft)
         continue;
       rewritePolys(loop->body, change);
+      program.isPointWhole = false;
       dimension.variable = whole;
       dimension.extent = dimension.extent * width;
       replaceByBody(loop);
@@ -352,6 +354,7 @@ private:
       auto hint =
           llvm::find_if(program.hints, [&](const Hint &known) { return known.poly == var(id); });
       space[id].name = hint == program.hints.end() ? oldName : hint->name;
+      program.isPointWhole = false;
       each = {id, each.extent * width};
       return true;
     }

@@ -53,6 +53,56 @@ static std::optional<TileBlock> undoTiles(const clang::FunctionDecl *kernel, Lau
 /// How long the memory of one kernel may be compared.
 static constexpr double mostSeconds = 2;
 
+/// Whether threads wait for each other or exchange values.
+static bool cooperates(ThreadProgram &program) {
+  bool does = false;
+  walk(program.body, [&](Statement &each) {
+    does |= each.kind == Statement::Barrier;
+    forEachOperand(each, [&](Operand &operand) {
+      does |= operand.kind == Operand::Collective || operand.base.memory == Base::Shared;
+    });
+    return !does;
+  });
+  return does;
+}
+
+/// \p nest, of which no proof shows that its points are independent, where that follows from what
+/// the kernel does being defined: each point is one thread, or one block, and nothing orders these.
+/// Null, and the nest erased, where that does not do.
+static kb::NestOp restOnRaces(ThreadProgram &program, llvm::ArrayRef<Dimension> dimensions,
+                              kb::KernelOp kernel, mlir::OpBuilder &builder) {
+  kb::NestOp nest = emitNest(program, dimensions, kernel, builder);
+  if (!nest)
+    return nullptr;
+  // Points of one thread are in order; they may differ along one dimension if they are apart there.
+  std::vector<Poly> known = program.requirements;
+  bool isApart = false;
+  for (auto &[variable, condition] : program.onePoint) {
+    auto *at =
+        llvm::find_if(dimensions, [&, id = variable](auto &each) { return each.variable == id; });
+    if (isApart || at == dimensions.end() ||
+        !isApartAlong(nest, at - dimensions.begin(), mostSeconds))
+      program.requirements.push_back(condition);
+    else
+      isApart = true;
+  }
+  if (program.requirements.size() > known.size()) {
+    nest.erase();
+    nest = emitNest(program, dimensions, kernel, builder);
+    program.requirements = std::move(known);
+    if (!nest)
+      return nullptr;
+  }
+  if (auto shared = basesThatMayMeet(nest, mostSeconds)) {
+    llvm::SmallVector<llvm::StringRef> names(shared->begin(), shared->end());
+    nest.setRacefreeAttr(builder.getStrArrayAttr(names));
+    if (isLegalNest(nest, mostSeconds).proven())
+      return nest;
+  }
+  nest.erase();
+  return nullptr;
+}
+
 /// What \p kernel is where branches that go the same way in the whole launch take \p side. Null
 /// where \p program got a reason.
 static mlir::Operation *raiseSide(ImportedProgram &imported, kb::KernelOp kernel, LaunchSide side,
@@ -67,6 +117,7 @@ static mlir::Operation *raiseSide(ImportedProgram &imported, kb::KernelOp kernel
   std::optional<Poly> width;
   step([&] { splitOnlineLoops(program); });
   step([&] { forwardSharedSums(program); });
+  bool exchanges = cooperates(program);
   step([&] { width = undoCooperation(program, launches); });
   std::optional<TileBlock> block;
   if (!program.reason.empty())
@@ -96,6 +147,9 @@ static mlir::Operation *raiseSide(ImportedProgram &imported, kb::KernelOp kernel
     if (legal.proven())
       return nest;
     nest.erase();
+    if (program.isPointWhole && (!exchanges || program.isBlockUndone))
+      if (kb::NestOp racefree = restOnRaces(program, dimensions, kernel, builder))
+        return racefree;
     program.reason = doubtful.empty() || legal.reason == tooLongToCompare ? legal.reason : doubtful;
   }
   return nullptr;
@@ -104,15 +158,32 @@ static mlir::Operation *raiseSide(ImportedProgram &imported, kb::KernelOp kernel
 mlir::Operation *kbopt::raiseKernel(ImportedProgram &imported, kb::KernelOp kernel) {
   mlir::OpBuilder builder = mlir::OpBuilder::atBlockEnd(&imported.program.getBody().front());
   ThreadProgram program;
-  if (mlir::Operation *nest = raiseSide(imported, kernel, LaunchSide::Both, builder, program))
+  mlir::Operation *racefree = nullptr; // the first one
+  auto isRaised = [&](mlir::Operation *nest) {
+    if (!nest || mlir::cast<kb::NestOp>(nest).getRacefree()) {
+      if (racefree && nest)
+        nest->erase();
+      else if (nest)
+        racefree = nest;
+      return false;
+    }
+    if (racefree)
+      racefree->erase();
+    return true;
+  };
+  if (mlir::Operation *nest = raiseSide(imported, kernel, LaunchSide::Both, builder, program);
+      isRaised(nest))
     return nest;
   for (LaunchSide side : {LaunchSide::Then, LaunchSide::Else})
     if (ThreadProgram half; program.hasLaunchChoice)
-      if (mlir::Operation *nest = raiseSide(imported, kernel, side, builder, half))
+      if (mlir::Operation *nest = raiseSide(imported, kernel, side, builder, half); isRaised(nest))
         return nest;
   if (ThreadProgram whole; program.dividesSizes)
-    if (mlir::Operation *nest = raiseSide(imported, kernel, LaunchSide::Multiples, builder, whole))
+    if (mlir::Operation *nest = raiseSide(imported, kernel, LaunchSide::Multiples, builder, whole);
+        isRaised(nest))
       return nest;
+  if (racefree)
+    return racefree;
   return kb::UnraisedOp::create(builder, kernel.getLoc(), kernel.getSymName(), program.reason);
 }
 

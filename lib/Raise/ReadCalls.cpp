@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ThreadReader.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace clang;
 
@@ -341,11 +342,19 @@ std::optional<Text> ThreadReader::inlineCall(const CallExpr *call, Body &out) {
   const Expr *outerObject = std::exchange(object, called);
   unsigned depth = std::exchange(loopDepth, 0);
   std::vector<Frame> loopsAround = std::exchange(frames, {});
+  llvm::SaveAndRestore lifts(isLifting, false);
+  llvm::SaveAndRestore outerNested(nested, {});
+  std::string outerStays = std::exchange(stays, "");
+  if (hasReturnInLoop(body)) {
+    stays = uniqueName("stays");
+    out.push_back(flagOf(stays));
+  }
   ++inlineDepth;
   readSequence({body}, out);
   --inlineDepth;
   loopDepth = depth;
   frames = std::move(loopsAround);
+  stays = std::move(outerStays);
   inlined = outer;
   object = outerObject;
   if (failed())
@@ -360,6 +369,7 @@ void ThreadReader::readResult(const ReturnStmt *statement, Body &out) {
   if (!value)
     return;
   Inlined *here = inlined;
+  liftNested(value, out);
   Text text = textOf(value, out);
   if (failed())
     return;

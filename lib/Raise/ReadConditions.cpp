@@ -77,6 +77,57 @@ static bool isTruth(const Expr *expr) {
                : strip(expr)->getType()->isBooleanType();
 }
 
+/// Whether \p expr is computed without memory and functions; the variables that it names are in \p
+/// named.
+static bool isArithmetic(const Stmt *expr, std::set<const VarDecl *> &named) {
+  if (const auto *pseudo = llvm::dyn_cast<PseudoObjectExpr>(expr))
+    return gridVariable(pseudo).has_value();
+  if (const auto *reference = llvm::dyn_cast<DeclRefExpr>(expr)) {
+    const auto *variable = llvm::dyn_cast<VarDecl>(reference->getDecl());
+    if (variable)
+      named.insert(variable);
+    return variable && variable->isLocalVarDeclOrParm() && variable->getType()->isArithmeticType();
+  }
+  bool isKnown = llvm::isa<BinaryOperator, ParenExpr, ImplicitCastExpr, IntegerLiteral,
+                           FloatingLiteral, SubstNonTypeTemplateParmExpr>(expr);
+  const auto *unary = llvm::dyn_cast<UnaryOperator>(expr);
+  isKnown |= unary && !unary->isIncrementDecrementOp() && unary->getOpcode() != UO_Deref &&
+             unary->getOpcode() != UO_AddrOf;
+  const auto *binary = llvm::dyn_cast<BinaryOperator>(expr);
+  return isKnown && !(binary && binary->isAssignmentOp()) &&
+         llvm::all_of(expr->children(),
+                      [&](const Stmt *child) { return isArithmetic(child, named); });
+}
+
+void ThreadReader::followCondition(const VarDecl *variable) {
+  conditions.erase(variable);
+  std::set<const VarDecl *> named;
+  const auto *function = llvm::dyn_cast<FunctionDecl>(variable->getDeclContext());
+  if (!function || !variable->getType()->isBooleanType() || !variable->getInit() ||
+      changesVariable(function->getBody(), variable) || !isArithmetic(variable->getInit(), named))
+    return;
+  std::map<const VarDecl *, Poly> integers;
+  for (const VarDecl *each : named) {
+    auto at = values.find(each);
+    if (at != values.end() && at->second.kind == Value::Number)
+      integers[each] = at->second.number.poly;
+    else if (changesVariable(function->getBody(), each))
+      return;
+  }
+  conditions[variable] = std::move(integers);
+}
+
+const Expr *ThreadReader::followedCondition(const Expr *expr) const {
+  const VarDecl *variable = variableOf(expr);
+  auto at = conditions.find(variable);
+  if (at == conditions.end())
+    return nullptr;
+  for (auto &[integer, poly] : at->second)
+    if (auto now = values.find(integer); now == values.end() || !(now->second.number.poly == poly))
+      return nullptr;
+  return variable->getInit();
+}
+
 void ThreadReader::readCondition(const Expr *expr, bool negates, Statement &condition, Body &out) {
   if (failed())
     return;
@@ -90,6 +141,8 @@ void ThreadReader::readCondition(const Expr *expr, bool negates, Statement &cond
   if (const auto *unary = llvm::dyn_cast<UnaryOperator>(expr);
       unary && unary->getOpcode() == UO_LNot)
     return readCondition(unary->getSubExpr(), !negates, condition, out);
+  if (const Expr *followed = followedCondition(expr))
+    return readCondition(followed, negates, condition, out);
   if (const auto *binary = llvm::dyn_cast<BinaryOperator>(expr)) {
     bool isAnd = binary->getOpcode() == (negates ? BO_Or : BO_And); // `i > 0 & j > 0`
     if ((isAnd && isTruth(binary)) || binary->getOpcode() == (negates ? BO_LOr : BO_LAnd)) {

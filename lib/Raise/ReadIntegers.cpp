@@ -100,6 +100,8 @@ std::optional<Integer> ThreadReader::evaluate(const Expr *expr) {
   if (failed() || !expr->getType()->isIntegralOrEnumerationType() ||
       expr->getType()->isBooleanType())
     return std::nullopt;
+  if (const Value *value = nested.empty() ? nullptr : nestedValue(expr))
+    return value->kind == Value::Number ? std::optional(value->number) : std::nullopt;
   Expr::EvalResult constant;
   if (!expr->isValueDependent() && expr->EvaluateAsInt(constant, ast, Expr::SE_NoSideEffects)) {
     llvm::APSInt value = constant.Val.getInt();

@@ -64,8 +64,7 @@ bool readIncrement(const Expr *increment, const VarDecl *variable, Statement::Pr
   return literal && literal->getValue() == (shifts ? 1 : 2);
 }
 
-/// The increments of a loop's header, one for each variable.
-static void splitIncrement(const Expr *increment, llvm::SmallVectorImpl<const Expr *> &parts) {
+void splitIncrement(const Expr *increment, llvm::SmallVectorImpl<const Expr *> &parts) {
   const auto *binary = increment ? llvm::dyn_cast<BinaryOperator>(strip(increment)) : nullptr;
   if (!binary || binary->getOpcode() != BO_Comma) {
     if (increment)
@@ -118,11 +117,20 @@ static std::optional<int64_t> offsetFrom(const Expr *side, const VarDecl *variab
   return sum->getOpcode() == BO_Add ? value : -value;
 }
 
+/// \p condition, or its negation.
+static const Expr *asHolding(const Expr *condition, bool negates, const ASTContext &ast) {
+  if (!negates)
+    return condition;
+  return UnaryOperator::Create(ast, const_cast<Expr *>(condition), UO_LNot, ast.BoolTy, VK_PRValue,
+                               OK_Ordinary, condition->getExprLoc(), false, FPOptionsOverride());
+}
+
 /// The conjuncts of \p condition, comparisons that hold or \p Test::negates; the one that \p
-/// variable is compared in comes first.
+/// variable is compared in comes first. Those that are no comparisons are \p others.
 template <class Test>
 static llvm::SmallVector<Test> splitTest(const Expr *condition, const VarDecl *variable,
-                                         const ASTContext &ast) {
+                                         const ASTContext &ast,
+                                         llvm::SmallVectorImpl<const Expr *> &others) {
   llvm::SmallVector<std::pair<const Expr *, bool>> open{{condition, false}};
   llvm::SmallVector<Test> tests;
   while (!open.empty()) {
@@ -140,8 +148,9 @@ static llvm::SmallVector<Test> splitTest(const Expr *condition, const VarDecl *v
       continue;
     }
     if (!test || !test->isComparisonOp())
-      return {};
-    tests.push_back({test, negates});
+      others.push_back(asHolding(expr, negates, ast));
+    else
+      tests.push_back({test, negates});
   }
   auto compares = [&](const Test &test) {
     return offsetFrom(test.comparison->getLHS(), variable, ast) ||
@@ -163,30 +172,47 @@ static std::optional<std::pair<const Expr *, const Expr *>> readMinimum(const Ex
   return std::pair(call->getArg(0), call->getArg(1));
 }
 
-bool ThreadReader::guardBody(Statement &result, const VarDecl *variable, const Guards &guards) {
-  Statement guard;
-  guard.kind = Statement::If;
+/// Whether \p condition is computed from variables alone that \p loop leaves as they are.
+static bool isFixedIn(const Stmt *condition, const ForStmt *loop, const VarDecl *counter) {
+  if (llvm::isa<CallExpr, ArraySubscriptExpr, LambdaExpr>(condition))
+    return false;
+  if (const auto *unary = llvm::dyn_cast<UnaryOperator>(condition);
+      unary && unary->getOpcode() == UO_Deref)
+    return false;
+  if (const auto *reference = llvm::dyn_cast<DeclRefExpr>(condition))
+    if (const auto *variable = llvm::dyn_cast<VarDecl>(reference->getDecl()))
+      return variable->isLocalVarDeclOrParm() && !variable->getType()->isReferenceType() &&
+             variable != counter && !changesVariable(loop->getBody(), variable);
+  return llvm::all_of(condition->children(),
+                      [&](const Stmt *child) { return isFixedIn(child, loop, counter); });
+}
+
+void ThreadReader::sortGuards(const ForStmt *loop, const VarDecl *variable, const Statement &result,
+                              Guards &guards, Statement &around) {
+  llvm::SmallVector<const Expr *> others = std::move(guards.exits);
+  guards.exits.clear();
+  Body nothing;
+  for (const Expr *each : others)
+    if (isFixedIn(each, loop, variable))
+      readCondition(each, false, around, nothing);
+    else
+      guards.exits.push_back(each);
   for (const Test &test : guards.tests) {
-    size_t before = guard.constraints.size();
-    if (!readComparison(test.comparison, test.negates, guard))
-      return false;
-    for (size_t i = before; i < guard.constraints.size(); ++i) {
+    Statement read;
+    bool isRead = readComparison(test.comparison, test.negates, read);
+    for (const Constraint &constraint : read.constraints) {
       // Once false, it stays false.
-      const Constraint &constraint = guard.constraints[i];
       Poly slope = constraint.poly.coefficientOf(result.variable);
-      if (constraint.isEquality || !slope.isConstant() || slope.constantTerm() >= 0 ||
-          space.dependsOn(constraint.poly.without(result.variable), result.variable))
-        return false;
+      isRead &= !constraint.isEquality && slope.isConstant() && slope.constantTerm() < 0 &&
+                !space.dependsOn(constraint.poly.without(result.variable), result.variable);
     }
+    if (isRead)
+      guards.holds.insert(guards.holds.end(), read.constraints.begin(), read.constraints.end());
+    else
+      guards.exits.push_back(asHolding(test.comparison, test.negates, ast));
   }
   for (const Poly &end : guards.ends)
-    guard.constraints.push_back({end - Poly::variable(result.variable) - Poly::constant(1)});
-  if (guard.constraints.empty() || result.body.empty())
-    return true;
-  guard.body = std::move(result.body);
-  result.body.clear();
-  result.body.push_back(std::move(guard));
-  return true;
+    guards.holds.push_back({end - Poly::variable(result.variable) - Poly::constant(1)});
 }
 
 std::optional<Integer> ThreadReader::comparedWith(const BinaryOperator *test,
@@ -222,7 +248,7 @@ bool ThreadReader::readHeader(const ForStmt *loop, const VarDecl *variable, Stat
                               Guards &guards) {
   const Expr *step = nullptr;
   if (loop->getCond())
-    guards.tests = splitTest<Test>(loop->getCond(), variable, ast);
+    guards.tests = splitTest<Test>(loop->getCond(), variable, ast, guards.exits);
   Test first = guards.tests.empty() ? Test{nullptr, false} : guards.tests.front();
   const BinaryOperator *test = first.comparison;
   if (test)
@@ -331,14 +357,6 @@ bool changesVariable(const Stmt *statement, const VarDecl *variable) {
   return finder.found;
 }
 
-static bool containsContinue(const Stmt *statement) {
-  if (!statement || llvm::isa<ForStmt, WhileStmt, DoStmt>(statement))
-    return false;
-  return llvm::isa<ContinueStmt>(statement) ||
-         llvm::any_of(statement->children(),
-                      [](const Stmt *child) { return containsContinue(child); });
-}
-
 bool ThreadReader::startMoves(const ForStmt *loop, const VarDecl *counted, Statement &result,
                               bool isPlain, std::vector<Moving> &moving) {
   std::vector<LoopMove> moved = moves[loop];
@@ -444,19 +462,18 @@ bool ThreadReader::endMoves(const ForStmt *loop, const Statement &result, bool i
 void ThreadReader::readFor(const ForStmt *loop, Body &out) {
   std::string shown = "'" + sourceText(loop) + "'";
   const VarDecl *variable = countedVariable(loop);
+  if (!LoopForms::isCounted(loop, ast))
+    return readUncounted(loop, out);
   const Expr *begin = nullptr;
   if (llvm::isa_and_nonnull<DeclStmt>(loop->getInit()))
-    begin = variable ? variable->getInit() : nullptr;
+    begin = variable->getInit();
   else if (loop->getInit())
-    begin = variable ? llvm::cast<BinaryOperator>(loop->getInit())->getRHS() : nullptr;
+    begin = llvm::cast<BinaryOperator>(loop->getInit())->getRHS();
   bool goesOn = !loop->getInit(); // from what the variable is
   auto current = values.find(variable);
-  QualType type = variable ? variable->getType() : QualType();
-  if (!variable ||
-      (goesOn ? current == values.end() || current->second.kind != Value::Number : !begin) ||
-      !variable->isLocalVarDecl() || !type->isIntegerType() || type->isBooleanType() ||
-      ast.getTypeSize(type) < 32 || untracked.count(variable) ||
-      changesVariable(loop->getBody(), variable))
+  QualType type = variable->getType();
+  if ((goesOn ? current == values.end() || current->second.kind != Value::Number : !begin) ||
+      untracked.count(variable))
     return refuse("the loop " + shown + " is not a counted one");
   const auto *declared = llvm::dyn_cast_or_null<DeclStmt>(loop->getInit());
   bool hasSeveral = declared && !declared->isSingleDecl();
@@ -486,7 +503,8 @@ void ThreadReader::readFor(const ForStmt *loop, Body &out) {
     return refuse("the range of the loop " + shown + " is not understood");
   bool isPlain = guards.tests.empty() && guards.ends.empty();
   if (forms.runsFirst(loop) &&
-      (!isPlain || result.progress != Statement::Add || !isPositive(result.end - result.begin)))
+      (!isPlain || !guards.exits.empty() || result.progress != Statement::Add ||
+       !isPositive(result.end - result.begin)))
     return refuse("whether the loop " + shown + " runs more than once is not known");
   if (result.progress == Statement::Add &&
       isNonNegative(simplify(result.begin - result.end), false)) {
@@ -495,7 +513,8 @@ void ThreadReader::readFor(const ForStmt *loop, Body &out) {
     return;
   }
   frames.push_back({});
-  bool isUnrolled = isPlain && !hasSeveral && unroll(loop, variable, result, out);
+  bool isUnrolled = isPlain && guards.exits.empty() && !hasSeveral && !hasBreak(loop->getBody()) &&
+                    unroll(loop, variable, result, out);
   frames.pop_back();
   if (isUnrolled)
     return;
@@ -532,16 +551,34 @@ void ThreadReader::readFor(const ForStmt *loop, Body &out) {
   else
     program.given[result.variable] = {result.end, result.begin + one};
   values[variable] = {Value::Number, ofType(Poly::variable(result.variable), type, true), {}, {}};
+  Statement around;
+  around.kind = Statement::If;
+  sortGuards(loop, variable, result, guards, around);
   std::vector<Moving> moving;
   if (!startMoves(loop, variable, result, isPlain, moving))
     return;
+  const Stmt *body = loop->getBody();
+  if (!guards.exits.empty())
+    body = forms.withExits(body, guards.exits, ast);
   bool mayReturn = !loopDepth && !inlined && !somethingFollows;
   frames.push_back({result.variable, result.progress, &result.body, space.size(), mayReturn});
   ++loopDepth;
-  readSequence({loop->getBody()}, result.body);
+  if (guards.holds.empty()) {
+    readSequence({body}, result.body);
+  } else {
+    Statement guard;
+    guard.kind = Statement::If;
+    guard.constraints.assign(guards.holds.begin(), guards.holds.end());
+    frames.back().body = &guard.body;
+    readGuarded({body}, guard);
+    if (!guard.body.empty())
+      result.body.push_back(std::move(guard));
+  }
   --loopDepth;
-  bool isLeft = frames.back().isLeft;
+  Frame frame = std::move(frames.back());
   frames.pop_back();
+  bool isLeft = frame.isLeft || !frame.runs.empty() || (hasReturn(loop) && !stays.empty()) ||
+                !around.constraints.empty() || !around.value.text.empty();
   // A bound is loaded once, not in each iteration.
   walk(result.body, [&](Statement &each) {
     bool stores = each.kind == Statement::Store || each.kind == Statement::Atomic;
@@ -550,8 +587,6 @@ void ThreadReader::readFor(const ForStmt *loop, Body &out) {
         refuse("the bound of the loop " + shown + " may change");
     return true;
   });
-  if (!failed() && !guardBody(result, variable, guards))
-    return refuse("the range of the loop " + shown + " is not understood");
   values.erase(variable);
   // The first value that is too large. Otherwise what the variable is after the loop is not
   // followed.
@@ -565,8 +600,16 @@ void ThreadReader::readFor(const ForStmt *loop, Body &out) {
         result.begin + result.step * space.countSteps(result.end - result.begin, result.step);
     values[variable] = {Value::Number, ofType(simplify(last), type, true), {}, {}};
   }
-  if (!result.body.empty())
-    out.push_back(std::move(result));
+  if (result.body.empty() || failed())
+    return;
+  Body *to = &out;
+  bool hasAround = !around.constraints.empty() || !around.value.text.empty();
+  if (hasAround)
+    to = &around.body;
+  endByData(result, frame, loop, *to);
+  to->push_back(std::move(result));
+  if (hasAround)
+    out.push_back(std::move(around));
 }
 
 } // namespace kbopt::raise

@@ -47,6 +47,9 @@ std::optional<Pointer> ThreadReader::evaluateArray(const Expr *expr) {
 
 std::optional<Pointer> ThreadReader::evaluatePointer(const Expr *expr) {
   expr = expr->IgnoreParens();
+  if (const Value *value = nested.empty() ? nullptr : nestedValue(expr);
+      value && value->kind == Value::Address)
+    return value->address;
   if (auto *cast = llvm::dyn_cast<CastExpr>(expr)) {
     const Expr *operand = cast->getSubExpr();
     if (cast->getCastKind() == CK_ArrayToPointerDecay) {

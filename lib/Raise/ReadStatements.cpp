@@ -36,6 +36,8 @@ void ThreadReader::read() {
   readParameters();
   findFields();
   readSequence({body}, program.body);
+  if (!stays.empty())
+    program.body.insert(program.body.begin(), flagOf(stays));
   checkCastShared();
   checkFields();
 }
@@ -48,8 +50,17 @@ void ThreadReader::readParameters() {
     if (type.isVolatileQualified() ||
         (type->isPointerType() && type->getPointeeType().isVolatileQualified()))
       return refuse("'" + parameter->getNameAsString() + "' is volatile");
+    if (untracked.count(parameter) && type->isArithmeticType()) {
+      Statement copy; // the kernel changes it
+      copy.kind = Statement::Let;
+      copy.name = uniqueName(parameter->getName());
+      copy.type = typeText(type.getUnqualifiedType());
+      copy.value.text = parameter->getNameAsString();
+      values[parameter] = {Value::Scalar, {}, {}, copy.name};
+      program.body.push_back(std::move(copy));
+    }
     if (untracked.count(parameter))
-      continue; // a scalar under its own name, or a pointer that is not understood
+      continue; // or a pointer that is not understood
     if (type->isPointerType()) {
       Value value{Value::Address, {}, {}, {}};
       value.address.base = {kb::BaseKind::Argument, parameter->getNameAsString(), int(index), 0,
@@ -78,14 +89,17 @@ void ThreadReader::readParameters() {
 static bool endsInExit(const Stmt *statement) {
   if (const auto *block = llvm::dyn_cast_or_null<CompoundStmt>(statement))
     return !block->body_empty() && endsInExit(block->body_back());
-  return llvm::isa_and_nonnull<ReturnStmt, ContinueStmt>(statement);
+  return llvm::isa_and_nonnull<ReturnStmt, ContinueStmt, BreakStmt>(statement);
 }
 
 bool containsExit(const Stmt *statement) {
   if (!statement || llvm::isa<ForStmt, WhileStmt, DoStmt, LambdaExpr>(statement))
     return false;
-  if (llvm::isa<ReturnStmt, ContinueStmt>(statement))
+  if (llvm::isa<ReturnStmt, ContinueStmt, BreakStmt>(statement))
     return true;
+  // The break of a switch only ends the switch.
+  if (llvm::isa<SwitchStmt>(statement))
+    return hasReturn(statement) || containsContinue(statement);
   return llvm::any_of(statement->children(), [](const Stmt *child) { return containsExit(child); });
 }
 
@@ -127,22 +141,33 @@ void ThreadReader::readSequence(llvm::ArrayRef<const Stmt *> statements, Body &o
         return readIf(branch, rest, out);
       llvm::SaveAndRestore follows(somethingFollows, somethingFollows || !rest.empty());
       readIf(branch, {}, out);
+      if (readIfStays(branch, rest, out))
+        return;
       continue;
+    }
+    if (const auto *choice = llvm::dyn_cast<SwitchStmt>(each)) {
+      Statements inner = asBranches(choice);
+      inner.append(rest.begin(), rest.end());
+      return failed() ? void() : readSequence(inner, out);
     }
     if (const IfStmt *branch = choiceOf(each))
       return readIf(branch, rest, out);
     if (const auto *result = llvm::dyn_cast<ReturnStmt>(each)) {
       if (loopDepth)
-        return refuse("returns from within a loop");
-      if (inlined)
+        leaveFunction(result, out);
+      else if (inlined)
         readResult(result, out);
       return;
     }
+    if (llvm::isa<BreakStmt>(each))
+      return leaveLoop(out);
     if (llvm::isa<ContinueStmt>(each))
       return;
     loadedIndices.clear(); // a store may change what was loaded
     llvm::SaveAndRestore follows(somethingFollows, somethingFollows || !rest.empty());
     readStatement(each, out);
+    if (readIfStays(each, rest, out))
+      return;
   }
 }
 
@@ -199,6 +224,7 @@ void ThreadReader::readIf(const IfStmt *branch, llvm::ArrayRef<const Stmt *> res
   }
   Statement taken, other;
   taken.kind = other.kind = Statement::If;
+  liftNested(branch->getCond(), out);
   readCondition(branch->getCond(), false, taken, out);
   if (failed())
     return;
@@ -209,7 +235,10 @@ void ThreadReader::readIf(const IfStmt *branch, llvm::ArrayRef<const Stmt *> res
   readGuarded(thenSide, taken);
   if (!rest.empty())
     values = std::move(valuesBefore);
-  if (!elseSide.empty() && !taken.body.empty() && !isStable(taken, taken.body)) {
+  // What ends a loop must have one answer, whatever the compiler makes of its operations.
+  bool isAskedOnce = !isStable(taken, taken.body) ||
+                     (hasBreak(branch) && taken.constraints.empty() && !taken.value.text.empty());
+  if (!elseSide.empty() && !taken.body.empty() && isAskedOnce) {
     // The condition is asked once.
     Statement asked;
     asked.kind = Statement::Let;
@@ -280,27 +309,20 @@ void ThreadReader::readStatement(const Stmt *statement, Body &out) {
   }
   if (llvm::isa<ForStmt, WhileStmt, DoStmt>(statement)) {
     const ForStmt *loop = forms.asFor(statement, ast);
-    if (loop || llvm::isa<ForStmt>(statement))
-      return readFor(loop ? loop : llvm::cast<ForStmt>(statement), out);
+    return loop ? readFor(loop, out) : readUncounted(statement, out);
   }
-  if (const auto *choice = llvm::dyn_cast<SwitchStmt>(statement))
-    return readSwitch(choice, out);
   if (const auto *expr = llvm::dyn_cast<Expr>(statement))
     return readExpression(expr, out);
-  if (llvm::isa<BreakStmt>(statement))
-    return refuse("leaves a loop by break");
   if (llvm::isa<AsmStmt>(statement))
     return refuse("has inline assembly");
-  llvm::StringRef kind = llvm::isa<WhileStmt>(statement) ? "a while loop"
-                         : llvm::isa<DoStmt>(statement)  ? "a do loop"
-                                                         : "a statement";
-  refuse("has " + kind.str() + ": '" + sourceText(statement) + "'");
+  refuse("has a statement that is not understood: '" + sourceText(statement) + "'");
 }
 
 //===-- Expressions as statements -----------------------------------------===//
 
 void ThreadReader::readExpression(const Expr *expr, Body &out) {
   expr = strip(expr);
+  liftNested(expr, out, true);
   if (const auto *cast = llvm::dyn_cast<ExplicitCastExpr>(expr);
       cast && cast->getType()->isVoidType())
     return;

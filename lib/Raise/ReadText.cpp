@@ -287,6 +287,8 @@ std::optional<std::string> TextBuilder::replacement(const Stmt *node) {
     return std::nullopt;
   if (llvm::isa<ParenExpr>(expr))
     return std::nullopt;
+  if (const Value *value = reader.nestedValue(expr); value && value->kind == Value::Scalar)
+    return value->name;
   QualType type = expr->getType();
   if (type->isIntegralOrEnumerationType() && !type->isBooleanType() && expr->isPRValue()) {
     if (const auto *cast = llvm::dyn_cast<ImplicitCastExpr>(expr);

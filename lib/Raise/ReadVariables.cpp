@@ -88,6 +88,7 @@ void ThreadReader::readVariable(const VarDecl *variable, Body &out) {
     return isLibraryStorage(variable->getType()) ? void() : readShared(variable);
   QualType type = variable->getType();
   const Expr *init = variable->getInit();
+  liftNested(init, out);
   std::string shown = "'" + variable->getNameAsString() + "'";
   if (type.isVolatileQualified())
     return refuse(shown + " is volatile");
@@ -125,6 +126,7 @@ void ThreadReader::readVariable(const VarDecl *variable, Body &out) {
   if (failed() || declareVector(variable, init, out))
     return;
   declareScalar(variable, init, out);
+  followCondition(variable);
 }
 
 void ThreadReader::declareScalar(const VarDecl *variable, const Expr *init, Body &out) {

@@ -274,7 +274,7 @@ void SumRewriter::sumAsBefore(const Sum &sum, StringRef initial, ArrayAttr opera
   kb::LetOp::create(inWhen, over.getLoc(), sum.reduce.getName(), sum.type, initial, operands, true);
   std::string index = freshName(over.getName());
   auto again = kb::OverOp::create(inWhen, over.getLoc(), index, over.getExtent(),
-                                  kb::LoopOrder::Ascending, false);
+                                  kb::LoopOrder::Ascending, false, StringAttr());
   OpBuilder inLoop = OpBuilder::atBlockEnd(&again.getBody().emplaceBlock());
   for (Operation &op : over.getBody().front())
     if (isa<kb::LetOp>(op) || &op == sum.reduce.getOperation())

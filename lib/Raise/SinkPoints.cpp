@@ -284,7 +284,7 @@ void Sinking::build(ArrayRef<Condition> conditions) {
       builder.setInsertionPointToEnd(target);
       auto over = kb::OverOp::create(builder, nest.getLoc(), dim.getValue(),
                                      space.expression(extents.at(dim.str()), before),
-                                     kb::LoopOrder::Any, false);
+                                     kb::LoopOrder::Any, false, StringAttr());
       target = &over.getBody().emplaceBlock();
     }
   moveAll(others[0], target);

@@ -369,6 +369,9 @@ void TeamUndo::nested(Statement each, Body &out) {
   each.body = rewrite(each.body);
   --uniformDepth;
   drop();
+  if (each.progress == Statement::Until && mentionsAny(each.value, laneLocals))
+    return refuse("threads that work together leave the loop over '" + space[each.variable].name +
+                  "' at different times");
   for (size_t i = segmentSize; i < segment.size() && !failed(); ++i)
     for (size_t j = 0; j < segmentSize; ++j)
       if (segment[i].kind != Statement::Let && segment[j].name == segment[i].name)

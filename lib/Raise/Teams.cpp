@@ -320,6 +320,8 @@ void restoreBlockWidth(ThreadProgram &program, std::vector<Dimension> &dimension
   rewritePolys(program.body, change);
   for (Poly &requirement : program.requirements)
     requirement = change(requirement);
+  for (auto &[dimension, condition] : program.onePoint)
+    condition = change(condition);
   for (Obligation &obligation : program.obligations)
     obligation.poly = change(obligation.poly);
   for (Dimension &dimension : dimensions)

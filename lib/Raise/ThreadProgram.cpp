@@ -117,10 +117,12 @@ private:
       os << each.function << " " << operand(each.target) << ", " << text(each.value);
       return;
     case Statement::For: {
-      static const char *const words[] = {"+=", "halved to", "doubled to", "-="};
+      static const char *const words[] = {"+=", "halved to", "doubled to", "-=", "+="};
       os << "for " << space[each.variable].name << " = " << space.text(each.begin) << " to "
          << space.text(each.end) << " " << words[each.progress] << " " << space.text(each.step)
          << (each.team ? " team" : "");
+      if (each.progress == Statement::Until)
+        os << " while " << text(each.value);
       return;
     }
     case Statement::If:

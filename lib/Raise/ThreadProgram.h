@@ -158,8 +158,10 @@ struct Statement {
   std::string function; ///< of Atomic and Barrier
   /// Of For. Add: for (var = begin; var < end; var += step). Halve: for (var = begin; var >= end;
   /// var /= 2), end >= 1. Double: for (var = begin; var < end; var *= 2). Down: for (var = begin;
-  /// var >= end; var -= step). Nothing in the body changes var.
-  enum Progress { Add, Halve, Double, Down } progress = Add;
+  /// var >= end; var -= step). Until: Add from 0 by 1, but each iteration first asks `value`, a
+  /// condition over scalars, and the loop ends where it does not hold. Nothing in the body changes
+  /// var.
+  enum Progress { Add, Halve, Double, Down, Until } progress = Add;
   VarId variable = 0;
   Poly begin, end, step;
   kb::LoopOrder order = kb::LoopOrder::Ascending; ///< of For, set by checkDependences
@@ -210,6 +212,11 @@ struct ThreadProgram {
   /// required.
   bool isBlockUndone = false;
   std::string header; ///< template header, as in kb.nest
+  /// Every point is what one thread does, or one block where isBlockUndone; not part of it.
+  bool isPointWhole = true;
+  /// Dimensions along which a thread or block may do several points, in order. Where the poly is
+  /// >= 0, it does no more than one.
+  std::vector<std::pair<VarId, Poly>> onePoint;
   /// A branch that is not in a loop, has two sides and goes the same way in the whole launch.
   bool hasLaunchChoice = false;
   /// A size is divided by a constant.
@@ -232,6 +239,8 @@ void rewritePolys(std::vector<Statement> &body, llvm::function_ref<Poly(const Po
 /// Puts \p value in the place of \p var in all that \p program says: statements, requirements,
 /// obligations, hints, ranges.
 void substitute(ThreadProgram &program, VarId var, const Poly &value);
+/// Lets \p loop, which adds to its variable or subtracts from it, count from 0 by 1.
+void countFromZero(ThreadProgram &program, Statement &loop);
 /// For tests and debugging.
 std::string print(const ThreadProgram &program);
 

@@ -124,6 +124,10 @@ private:
   struct Guards {
     llvm::SmallVector<Test> tests;
     std::vector<Poly> ends;
+    /// Both as constraints that stay false once they are.
+    llvm::SmallVector<Constraint> holds;
+    /// Conditions of which nothing is known; where one does not hold, the loop ends.
+    llvm::SmallVector<const clang::Expr *> exits;
   };
   void readFor(const clang::ForStmt *loop, Body &out);
   /// A loop around what is read.
@@ -134,6 +138,7 @@ private:
     size_t known = 0;           ///< the variables that there were before it
     bool mayReturn = false;     ///< nothing is done after the loop
     bool isLeft = false;
+    std::string runs = {}; ///< the flag that a break clears; empty so far
   };
   /// A variable that moves on in each iteration: its value before the loop, and how far.
   struct Moving {
@@ -158,16 +163,31 @@ private:
   std::optional<Integer> comparedWith(const clang::BinaryOperator *test,
                                       const clang::VarDecl *variable, const Statement &loop,
                                       clang::BinaryOperatorKind &opcode);
-  /// Puts \p guards around the body of \p result.
-  bool guardBody(Statement &result, const clang::VarDecl *variable, const Guards &guards);
+  /// Reads the tests of \p guards: what stays false is in `holds`, other conditions in `exits`, and
+  /// those that are the same for all iterations of \p loop are conditions of \p around.
+  void sortGuards(const clang::ForStmt *loop, const clang::VarDecl *variable,
+                  const Statement &result, Guards &guards, Statement &around);
 
-  //===-- Branches (ReadBranches.cpp) -------------------------------------===//
+  //===-- Loops that data ends (ReadExits.cpp) -----------------------------===//
+  void readUncounted(const clang::Stmt *loop, Body &out);
+  /// `break`, and `return` in a loop.
+  void leaveLoop(Body &out);
+  void leaveFunction(const clang::ReturnStmt *statement, Body &out);
+  /// What follows \p statement, which may have returned from within a loop. False if it cannot.
+  bool readIfStays(const clang::Stmt *statement, llvm::ArrayRef<const clang::Stmt *> rest,
+                   Body &out);
+  /// Lets \p loop, which was read from \p written, end when a flag is cleared; declares the flag.
+  void endByData(Statement &loop, const Frame &frame, const clang::Stmt *written, Body &out);
+
+  //===-- Branches (ReadBranches.cpp, ReadSwitch.cpp) ---------------------===//
   /// `if (c) break;` in the body of a loop, or `if (c) return;` where nothing follows the loop:
   /// what stands after it is done where c does not hold, if c stays true once it is. False where \p
   /// branch is something else.
   bool readLeave(const clang::IfStmt *branch, llvm::ArrayRef<const clang::Stmt *> rest, Body &out);
   bool staysFalse(const Constraint &constraint, const Frame &loop) const;
-  void readSwitch(const clang::SwitchStmt *choice, Body &out);
+  /// \p choice as the declaration of a variable and a chain of if statements; empty where it is not
+  /// understood. The same switch gives the same nodes.
+  llvm::SmallVector<const clang::Stmt *> asBranches(const clang::SwitchStmt *choice);
 
   //===-- Functions (ReadCalls.cpp) ---------------------------------------===//
   /// Reads the body of the function in the call's place; its result as text, empty for void.
@@ -215,8 +235,23 @@ private:
   bool readComparison(const clang::BinaryOperator *comparison, bool negates, Statement &condition);
   /// `if (n % 4)`: an integer that is not 0, or, if \p negates, one that is.
   bool readTruth(const clang::Expr *expr, bool negates, Statement &condition);
+  /// Lets conditions that name \p variable, a truth value, be read as its initial value, where that
+  /// is computed from integers and unchanged variables.
+  void followCondition(const clang::VarDecl *variable);
+  /// The condition that \p expr names; null if it names none, or what it was computed from has
+  /// changed.
+  const clang::Expr *followedCondition(const clang::Expr *expr) const;
   /// Whether \p condition still means the same after \p body.
   bool isStable(const Statement &condition, const Body &body) const;
+
+  //===-- Assignments inside expressions (ReadNested.cpp) ------------------===//
+  /// Reads what \p expr changes before its value is known, and notes the values of these parts. Of
+  /// a statement, what it does itself is left. Nothing that a condition decides is read.
+  void liftNested(const clang::Expr *expr, Body &out, bool isStatement = false);
+  void readNested(const clang::Stmt *node, Body &out, bool isStatement);
+  void keepNested(const clang::Expr *expr, const clang::Expr *changed, Body &out);
+  /// The value of a part that was read before; null for others.
+  const Value *nestedValue(const clang::Expr *expr) const;
 
   //===-- Integers (ReadIntegers.cpp) -------------------------------------===//
   std::optional<Integer> evaluate(const clang::Expr *expr);
@@ -355,12 +390,18 @@ private:
   std::map<const clang::VarDecl *, Value> values;
   std::map<const clang::VarDecl *, Value>
       pointees; ///< what parameters of functions point to, of the thread's variables
+  std::map<const clang::Expr *, Value> nested; ///< of the statement that is read
+  bool isLifting = false;
+  /// Truth values, with the integers that they were computed from.
+  std::map<const clang::VarDecl *, std::map<const clang::VarDecl *, Poly>> conditions;
   std::set<const clang::VarDecl *> untracked;
   LoopForms forms;
   std::vector<Frame> frames;
+  std::string stays;             ///< the flag that a return in a loop clears; empty so far
   bool somethingFollows = false; ///< in the kernel, after the statement that is read
   LoopMoves moves;
   Choices choices;
+  std::map<const clang::SwitchStmt *, llvm::SmallVector<const clang::Stmt *>> switches;
   std::map<const clang::FunctionDecl *, bool> pureFunctions;
   std::map<const clang::VarDecl *, LocalArray> arrays;
   bool hasFields = false; ///< a parameter points to structs whose fields are elements
@@ -407,9 +448,16 @@ std::string groupSizeText(clang::QualType type);
 void findUntrackedVariables(const clang::Stmt *body, const clang::ASTContext &ast,
                             std::set<const clang::VarDecl *> &untracked, LoopForms &forms,
                             LoopMoves &moves, Choices &choices, bool movesIntegers);
-/// Whether \p statement may leave the function, or go on with the next iteration of the loop around
-/// it.
+/// Whether \p statement may leave the function, end the loop around it or go on with the next
+/// iteration of that.
 bool containsExit(const clang::Stmt *statement);
+/// Whether \p body may end the loop around it by a break, or return from the function; and whether
+/// it has a loop that does the latter.
+bool hasBreak(const clang::Stmt *body);
+bool hasReturn(const clang::Stmt *body);
+bool hasReturnInLoop(const clang::Stmt *body);
+/// The declaration of the flag \p name, which is true until something is left.
+Statement flagOf(const std::string &name);
 /// Whether \p statement changes \p variable.
 bool changesVariable(const clang::Stmt *statement, const clang::VarDecl *variable);
 /// The side of \p branch that is always taken, null for an absent else; nothing where that depends
@@ -421,6 +469,9 @@ bool readIncrement(const clang::Expr *increment, const clang::VarDecl *variable,
                    Statement::Progress &progress, const clang::Expr *&step);
 /// Whether \p statement names the object of the method that it stands in.
 bool mentionsThis(const clang::Stmt *statement);
+/// The increments of a loop's header, one for each variable.
+void splitIncrement(const clang::Expr *increment,
+                    llvm::SmallVectorImpl<const clang::Expr *> &parts);
 /// The variable that the header of \p loop counts; null if there is none.
 const clang::VarDecl *countedVariable(const clang::ForStmt *loop);
 

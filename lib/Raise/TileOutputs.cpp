@@ -116,6 +116,10 @@ private:
         kept.push_back(each);
       if (each.kind != Statement::For && each.kind != Statement::If)
         continue;
+      if (each.progress == Statement::Until) {
+        kept.push_back(each);
+        continue;
+      }
       Statement copy = each;
       copy.body = filter(each.body, needed);
       if (!copy.body.empty())
@@ -267,6 +271,7 @@ void dropKnown(std::vector<Statement> &body, llvm::ArrayRef<Constraint> known) {
 }
 
 void rollOutputs(ThreadProgram &program) {
+  program.isPointWhole = false;
   if (!OutputRoller(program).run())
     program.refuse(
         "cannot match the outputs of a thread that uses shared memory to rows and columns");

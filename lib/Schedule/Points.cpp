@@ -132,7 +132,10 @@ std::string kbopt::requireInts(CudaText &text, Needs &needs) {
   for (auto [dim, extent] : llvm::zip(nest.getDims().getAsRange<StringAttr>(),
                                       nest.getExtents().getAsRange<kb::ExprAttr>()))
     require(extent, dim.getValue());
-  nest.walk([&](kb::OverOp over) { require(over.getExtent(), over.getName()); });
+  nest.walk([&](kb::OverOp over) {
+    if (!over.isUnbounded())
+      require(over.getExtent(), over.getName());
+  });
   return reason;
 }
 

@@ -217,9 +217,7 @@ void RowsPrinter::laneLoop(kb::OverOp over) {
 }
 
 void RowsPrinter::serialLoop(kb::OverOp over) {
-  StringRef dim = over.getName();
-  code.open("for (int " + dim + " = 0; " + dim + " < " + text.expression(over.getExtent()) +
-            "; ++" + dim + ")");
+  code.open(loopHead(text, over));
   printPoint(over.getBody().front());
   // The next iteration may touch what this one has stored, unless their order is free.
   bool stores = llvm::any_of(accessesOf(over), [](const auto &each) { return each.second; });

@@ -3,14 +3,33 @@
 
 #include "Statements.h"
 #include "Accesses.h"
+#include "Breaks.h"
 
 using namespace kbopt;
 using namespace mlir;
 
 void StatementPrinter::print(Block &block) {
-  for (Operation &op : block)
-    if (!text.isHoisted(&op))
-      print(&op);
+  for (Operation &op : block) {
+    if (text.isHoisted(&op) || declaresBreak(&op))
+      continue;
+    auto asked = dyn_cast_or_null<kb::WhenOp>(op.getNextNode());
+    auto let = dyn_cast<kb::LetOp>(op);
+    if (let && asked && asked.getText() == let.getName() && alwaysBreaks(asked, leaves))
+      continue; // it is printed with the condition
+    print(&op);
+    if (auto when = dyn_cast<kb::WhenOp>(op); when && alwaysBreaks(when, leaves)) {
+      if (auto rest = dyn_cast_or_null<kb::WhenOp>(op.getNextNode()))
+        print(rest.getBody().front());
+      return;
+    }
+  }
+}
+
+std::string StatementPrinter::conditionOf(kb::WhenOp when) {
+  auto let = dyn_cast_or_null<kb::LetOp>(when->getPrevNode());
+  if (let && let.getName() == when.getText() && alwaysBreaks(when, leaves))
+    return text.fill(let.getText(), let.getOperands(), replaced);
+  return text.condition(when, replaced);
 }
 
 std::string StatementPrinter::store(kb::StoreOp store) {
@@ -43,21 +62,33 @@ void StatementPrinter::combine(kb::ReduceOp reduce, StringRef name, StringRef te
   code.line(name + " = " + CudaText::combine(how, name, value) + ";");
 }
 
+std::string kbopt::loopHead(CudaText &text, kb::OverOp over, bool asksFlag) {
+  std::string runs = asksFlag ? over.getText().value_or("").str() : "", name = over.getName().str();
+  if (over.isUnbounded())
+    return "while (" + (runs.empty() ? "true" : runs) + ")";
+  std::string ends = name + " < " + text.expression(over.getExtent());
+  return "for (int " + name + " = 0; " + ends + (runs.empty() ? "" : " && " + runs) + "; ++" +
+         name + ")";
+}
+
 void StatementPrinter::over(kb::OverOp over) {
-  StringRef name = over.getName();
-  code.open("for (int " + name + " = 0; " + name + " < " + text.expression(over.getExtent()) +
-            "; ++" + name + ")");
+  bool breaks = endsByBreak(over);
+  code.open(loopHead(text, over, !breaks));
+  std::string outer = std::exchange(leaves, breaks ? over.getText()->str() : "");
   print(over.getBody().front());
+  leaves = std::move(outer);
   code.close();
 }
 
 void StatementPrinter::print(Operation *op) {
-  if (auto let = dyn_cast<kb::LetOp>(op)) {
+  if (!leaves.empty() && clears(op, leaves)) {
+    code.line("break;");
+  } else if (auto let = dyn_cast<kb::LetOp>(op)) {
     std::string value = text.fill(let.getText(), let.getOperands(), replaced);
     std::string declared = let.getReassigns() ? "" : let.getType().str() + " ";
     code.line(declared + let.getName() + (value.empty() ? "" : " = " + value) + ";");
   } else if (auto when = dyn_cast<kb::WhenOp>(op)) {
-    code.open("if (" + text.condition(when, replaced) + ")");
+    code.open("if (" + conditionOf(when) + ")");
     print(when.getBody().front());
     code.close();
   } else if (auto over = dyn_cast<kb::OverOp>(op)) {

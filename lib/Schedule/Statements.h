@@ -20,6 +20,8 @@ struct StatementPrinter {
   std::function<std::string(kb::OperandAttr)> replaced = [](kb::OperandAttr) { return ""; };
   /// Variables that stand in for those that a kb.reduce names.
   std::map<std::string, std::string> partial = {};
+  /// The flag of the loop that is printed, where a break stands for clearing it.
+  std::string leaves = {};
 
   void print(mlir::Block &block);
   void print(mlir::Operation *op);
@@ -30,7 +32,13 @@ struct StatementPrinter {
 
 private:
   void over(kb::OverOp over);
+  /// Of a condition after which the loop is left, what its variable is computed from.
+  std::string conditionOf(kb::WhenOp when);
 };
+
+/// The head of \p over as a loop of one thread: `for (int i = 0; i < n && runs; ++i)`, or without
+/// the flag where a break ends it.
+std::string loopHead(CudaText &text, kb::OverOp over, bool asksFlag = true);
 
 /// Whether a printed text of \p block needs the value of \p dim by name: offsets along it count
 /// unless

@@ -109,7 +109,7 @@ __global__ void ring(const float *in, float *out, int n, int m) {
     out[i] = sum;
   }
 }
-// CHECK: kb.unraised @_Z7skipped{{.*}} "the range of the loop 'for (int j = 0; j < m; before = j++) {{.*}} is not understood"
+// CHECK: kb.unraised @_Z7skipped{{.*}} "what follows 'continue' is not understood: 'for (int j = 0; j < m; before = j++) {{.*}}"
 __global__ void skipped(const float *in, float *out, int n, int m) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) {

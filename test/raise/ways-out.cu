@@ -88,9 +88,13 @@ __global__ void leaves(float *y, const float *x, int n) {
 }
 
 // CHECK: kb.nest @{{.*}}modes{{.*}}
-// CHECK: kb.when "choice == 0 || choice == 3" []
-// CHECK: kb.when "choice == 1" []
-// CHECK: kb.when "choice != 0 && choice != 3 && choice != 1" []
+// CHECK: kb.when "$0 == 0 || $1 == 3"
+// CHECK: fmaxf
+// CHECK: kb.when "!($0 == 0) && !($1 == 3)"
+// CHECK: kb.when "" [] where <{{.*}}mode - 1 == 0 exact>
+// CHECK: tanhf
+// CHECK: kb.when "!($0 == 1)"
+// CHECK: "-v"
 __global__ void modes(float *y, const float *x, int n, int mode) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n)
@@ -111,7 +115,13 @@ __global__ void modes(float *y, const float *x, int n, int mode) {
   y[i] = v;
 }
 
-// CHECK: kb.unraised @{{.*}}untilNegative{{.*}} "leaves a loop by break"
+// CHECK: kb.nest @{{.*}}untilNegative
+// CHECK: kb.let "runs" : "bool" "true"
+// CHECK: kb.over "j" ascending extent <{{.*}} : n> while "runs"
+// CHECK: kb.when "taken" [] {
+// CHECK-NEXT: kb.let "runs" : "" "false" [] reassigns
+// CHECK: kb.when "!taken" [] {
+// CHECK-NEXT: "s + ($0)"
 __global__ void untilNegative(float *y, const float *x, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   float s = 0;
@@ -123,8 +133,10 @@ __global__ void untilNegative(float *y, const float *x, int n) {
   y[i] = s;
 }
 
-// What is read before the test may not exist.
-// CHECK: kb.unraised @{{.*}}readsFirst{{.*}} "leaves a loop by break"
+// What is read before the test may not exist, so that the test is no end of the range.
+// CHECK: kb.nest @{{.*}}readsFirst
+// CHECK: kb.over "j" ascending extent <{{.*}} : 8> while "runs"
+// CHECK-NEXT: kb.let "v" : "float" "$0"
 __global__ void readsFirst(float *y, const float *x, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   float s = 0;
@@ -138,7 +150,8 @@ __global__ void readsFirst(float *y, const float *x, int n) {
 }
 
 // The condition does not stay as it is.
-// CHECK: kb.unraised @{{.*}}unlessEarly{{.*}} "leaves a loop by break"
+// CHECK: kb.nest @{{.*}}unlessEarly
+// CHECK: kb.over "j" ascending extent <{{.*}} : n> while "runs"
 __global__ void unlessEarly(float *y, const float *x, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   float s = 0;
@@ -150,7 +163,12 @@ __global__ void unlessEarly(float *y, const float *x, int n) {
   y[i] = s;
 }
 
-// CHECK: kb.unraised @{{.*}}storesAfterwards{{.*}} "returns from within a loop"
+// A return in a loop: nothing is done after it.
+// CHECK: kb.nest @{{.*}}storesAfterwards
+// CHECK-NEXT: kb.let "stays" : "bool" "true"
+// CHECK: kb.over "j" ascending extent <{{.*}} : 8> while "stays"
+// CHECK: kb.when "stays" [] {
+// CHECK-NEXT: kb.store
 __global__ void storesAfterwards(float *y, const float *x, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   float s = 0;
@@ -162,7 +180,11 @@ __global__ void storesAfterwards(float *y, const float *x, int n) {
   y[i] = s;
 }
 
-// CHECK: kb.unraised @{{.*}}fallsThrough{{.*}} "the switch 'mode' goes on from one case to the next"
+// A case that goes on with the next one.
+// CHECK: kb.nest @{{.*}}fallsThrough
+// CHECK: kb.when "" [] where <{{.*}}mode == 0 exact>
+// CHECK-NEXT: "2"
+// CHECK-NEXT: "v * (3)"
 __global__ void fallsThrough(float *y, int mode) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   float v = 1;
@@ -176,7 +198,10 @@ __global__ void fallsThrough(float *y, int mode) {
 }
 
 // The variable moves on in the middle.
-// CHECK: kb.unraised @{{.*}}movesEarly{{.*}} "has a while loop
+// CHECK: kb.nest @{{.*}}movesEarly
+// CHECK: kb.over "turn" ascending extent <{{.*}} : 4611686018427387904> while "runs"
+// CHECK: kb.let "index" : "int" "i" []
+// CHECK-NEXT: at <{{.*}}with [index] : index>
 __global__ void movesEarly(float *y, const float *x, int n) {
   int i = 0;
   float s = 0;

@@ -1,37 +1,18 @@
 // RUN: kb-opt --emit=kb-nest %s | FileCheck %s
 // What has no raised form, and why.
 
-// CHECK: kb.unraised @_Z7scatter{{.*}} "different threads may touch the same element of 'y'"
-__global__ void scatter(float *y, const int *at, const float *x, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n)
-    y[at[i]] = x[i];
+// CHECK: kb.unraised @_Z8pipeline{{.*}} "the integer 'at_index' of each thread is used in indices"
+__global__ void pipeline(float *y, const int *at, const float *x) {
+  int i = threadIdx.x;
+  y[at[i]] = x[i];
+  __syncthreads();
+  y[at[i] + 1] = x[i];
 }
 
-// CHECK: kb.unraised @_Z7collatz{{.*}} "has a while loop: 'while (value > 1) { ...'"
-__global__ void collatz(int *y, const int *x, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= n)
-    return;
-  int value = x[i], steps = 0;
-  while (value > 1) {
-    value = value % 2 ? 3 * value + 1 : value / 2;
-    ++steps;
-  }
-  y[i] = steps;
-}
-
-// CHECK: kb.unraised @_Z5first{{.*}} "leaves a loop by break"
-__global__ void first(int *y, const float *x, int n, int width) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= n)
-    return;
-  y[i] = -1;
-  for (int j = 0; j < width; ++j)
-    if (x[i * width + j] > 0) {
-      y[i] = j;
-      break;
-    }
+// CHECK: kb.unraised @_Z7endless{{.*}} "the loop 'for (;;) {{.*}}' does not end"
+__global__ void endless(int *y) {
+  for (;;)
+    y[threadIdx.x] = 1;
 }
 
 // CHECK: kb.unraised @_Z7reverse{{.*}} "different threads may touch the same element of 'y'"
@@ -54,9 +35,8 @@ __global__ void shared(float *y, const float *x) {
 }
 
 void run(float *y, int *k, const float *x, int n) {
-  scatter<<<(n + 255) / 256, 256>>>(y, k, x, n);
-  collatz<<<(n + 255) / 256, 256>>>(k, k, n);
-  first<<<(n + 255) / 256, 256>>>(k, x, n, n);
+  pipeline<<<1, 256>>>(y, k, x);
+  endless<<<1, 256>>>(k);
   reverse<<<(n + 255) / 256, 256>>>(y, n);
   spinning<<<1, 256>>>(k, y);
   shared<<<n / 256, 256>>>(y, x);

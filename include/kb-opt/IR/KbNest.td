@@ -51,6 +51,10 @@ def Kb_NestOp : Kb_Op<"nest", [HasParent<"ProgramOp">, SingleBlock, NoTerminator
 
     `domain`, where there is one, restricts the points further (`p` rows of which the last block has fewer).
 
+    `racefree` names bases of which no proof shows that points touch different elements. Every point is what one thread, or one block, of the
+    kernel does, and nothing orders these: were an element shared and stored to, the kernel itself would race, which is undefined. The judge's race
+    check holds the kernel to that on every case.
+
     `header` is the text that a kernel of this form needs before `__global__` (a template header); empty for most.
     `schedule` says how the points and inner dimensions are given to threads; without it the kernel stays as it is. Its keys
     are described in docs/Scheduling.md.
@@ -60,11 +64,11 @@ def Kb_NestOp : Kb_Op<"nest", [HasParent<"ProgramOp">, SingleBlock, NoTerminator
                        TypedArrayAttrBase<Kb_SymbolAttr, "symbols">:$symbols,
                        OptionalAttr<TypedArrayAttrBase<Kb_ExprAttr, "requirements">>:$requirements,
                        OptionalAttr<Kb_DomainAttr>:$domain, OptionalAttr<StrAttr>:$header,
-                       OptionalAttr<DictionaryAttr>:$schedule);
+                       OptionalAttr<DictionaryAttr>:$schedule, OptionalAttr<StrArrayAttr>:$racefree);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $kernel `dims` $dims `extents` $extents `symbols` $symbols (`requires` $requirements^)? (`where` $domain^)?
-    (`header` $header^)? (`schedule` $schedule^)? attr-dict-with-keyword $body
+    (`racefree` $racefree^)? (`header` $header^)? (`schedule` $schedule^)? attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
 }
@@ -82,11 +86,19 @@ def Kb_OverOp : Kb_Op<"over", [SingleBlock, NoTerminator, NoRegionArguments]> {
     `order` says what its iterations owe to each other: `any` (parallel: stores of different elements), `reduction` (parallel but for the kb.reduce
     operations in it, whose variables are declared outside), or `ascending` (as written; nothing is known).
     `team` marks a dimension that the given kernel already shared out among the threads of a warp or block; it is information only.
+    With `while`, data ends the loop: `text` is a condition over scalars of the point that is asked before each iteration, and the first time that
+    it does not hold is the end. Such a loop is `ascending`. Where nothing else ends it, the extent is `unbounded`, 2^62, and nothing uses `name`.
   }];
-  let arguments = (ins StrAttr:$name, Kb_ExprAttr:$extent, Kb_LoopOrderAttr:$order, UnitAttr:$team);
+  let arguments = (ins StrAttr:$name, Kb_ExprAttr:$extent, Kb_LoopOrderAttr:$order, UnitAttr:$team,
+                       OptionalAttr<StrAttr>:$text);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$name `` $order `extent` $extent (`team` $team^)? attr-dict-with-keyword $body";
+  let assemblyFormat = "$name `` $order `extent` $extent (`team` $team^)? (`while` $text^)? attr-dict-with-keyword $body";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The extent of a loop that only its condition ends.
+    static constexpr int64_t unbounded = int64_t(1) << 62;
+    bool isUnbounded() { return getExtent().getConstant() == unbounded; }
+  }];
 }
 
 def Kb_WhenOp : Kb_Op<"when", [SingleBlock, NoTerminator, NoRegionArguments]> {

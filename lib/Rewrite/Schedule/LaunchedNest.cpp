@@ -92,10 +92,10 @@ LaunchedNest LaunchedNest::create(mlir::MLIRContext *context,
                                      builder.getArrayAttr(attributes), builder.getArrayAttr({}),
                                      mlir::ArrayAttr(), mlir::IntegerAttr(), mlir::IntegerAttr());
   kernel.getBody().emplaceBlock();
-  result.nest =
-      kb::NestOp::create(builder, place, "kernel", builder.getArrayAttr(dims),
-                         builder.getArrayAttr({}), builder.getArrayAttr({}), mlir::ArrayAttr(),
-                         kb::DomainAttr(), mlir::StringAttr(), mlir::DictionaryAttr());
+  result.nest = kb::NestOp::create(builder, place, "kernel", builder.getArrayAttr(dims),
+                                   builder.getArrayAttr({}), builder.getArrayAttr({}),
+                                   mlir::ArrayAttr(), kb::DomainAttr(), mlir::StringAttr(),
+                                   mlir::DictionaryAttr(), mlir::ArrayAttr());
   result.nest.getBody().emplaceBlock();
   result.parameters = std::move(parameters);
   return result;

@@ -199,8 +199,9 @@ std::pair<std::string, mlir::ArrayAttr> NestCopier::filled(StringRef text, mlir:
 }
 
 void NestCopier::enter(StringRef name, kb::ExprAttr extent, kb::LoopOrder order, bool team,
-                       StringRef oldName) {
-  auto over = kb::OverOp::create(builder, builder.getUnknownLoc(), name, extent, order, team);
+                       StringRef oldName, StringRef runs) {
+  auto over = kb::OverOp::create(builder, builder.getUnknownLoc(), name, extent, order, team,
+                                 runs.empty() ? mlir::StringAttr() : builder.getStringAttr(runs));
   outside.push_back(builder.getInsertionBlock());
   builder.setInsertionPointToEnd(&over.getBody().emplaceBlock());
   dimensions[oldName] = mlir::getAffineDimExpr(kb::firstLoopDim + dims.size(), context);
@@ -240,7 +241,7 @@ void NestCopier::copy(mlir::Operation *op) {
     builder.setInsertionPointToEnd(around);
   } else if (auto over = mlir::dyn_cast<kb::OverOp>(op)) {
     enter(words(over.getName()), expression(over.getExtent()), over.getOrder(), over.getTeam(),
-          over.getName());
+          over.getName(), over.getText() ? words(*over.getText()) : "");
     copy(over.getBody().front());
     leave();
   } else if (auto reduce = mlir::dyn_cast<kb::ReduceOp>(op)) {

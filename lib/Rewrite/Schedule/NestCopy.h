@@ -78,9 +78,10 @@ public:
 
   void copy(mlir::Block &block);
   void copy(mlir::Operation *op);
-  /// A new inner dimension around what is copied until `leave`.
+  /// A new inner dimension around what is copied until `leave`; with \p runs, the condition that
+  /// ends it.
   void enter(llvm::StringRef name, kb::ExprAttr extent, kb::LoopOrder order, bool team,
-             llvm::StringRef oldName);
+             llvm::StringRef oldName, llvm::StringRef runs = "");
   void leave();
 
   kb::ExprAttr expression(kb::ExprAttr expr);

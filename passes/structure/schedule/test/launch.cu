@@ -63,14 +63,9 @@ template <Function f> void runApply(float *out, const float *in, int n) {
   apply<f><<<(n + 255) / 256, 256>>>(out, in, n);
 }
 __device__ void twice(float *out, const float *in) { *out = 2.0f * *in; }
-__device__ void untilSmall(float *out, const float *in) {
-  float x = *in;
-  while (x > 1.0f)
-    x *= 0.5f;
-  *out = x;
-}
+__device__ void stamp(float *out, const float *in) { *out = *in + clock(); }
 void runAll(float *out, const float *in, int n) {
-  runApply<untilSmall>(out, in, n);
+  runApply<stamp>(out, in, n);
   runApply<twice>(out, in, n);
 }
 
