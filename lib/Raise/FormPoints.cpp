@@ -23,6 +23,7 @@ public:
   std::vector<Dimension> form() {
     for (unsigned axis : {2, 1, 0})
       formAxis(axis);
+    joinDimensions(program, dimensions, launches);
     dropImplied(program.body);
     if (program.reason.empty())
       peelDimensions(program, dimensions);
@@ -193,13 +194,34 @@ private:
     };
     if (auto launched = launches.block[axis]; launched.low == launched.high && launched.low > 1)
       sizes.insert(int64_t(launched.low));
+    std::set<int64_t> launched = sizes;
     rewritePolys(program.body, [&](const Poly &poly) {
       look(poly);
       for (VarId id : space.variables(poly))
         look(space[id].dividend);
       return poly;
     });
+    for (int64_t size : std::set<int64_t>(sizes))
+      if (!launched.count(size) && hasDigitsBetween(axis, size))
+        sizes.erase(size);
     return sizes;
+  }
+
+  /// Whether bid * size + tid stands with something between them, as in `a[bid][tid.y][tid.x]` of
+  /// rows of 8 and blocks of 64: then the threads of one block are no neighbours of those of the
+  /// next.
+  bool hasDigitsBetween(unsigned axis, int64_t size) {
+    bool isBetween = false;
+    rewritePolys(program.body, [&](const Poly &poly) {
+      Poly step = poly.coefficientOf(TidVar + axis);
+      bool isRow = step.isConstant() && step.constantTerm() > 0 &&
+                   poly.coefficientOf(BidVar + axis) == step * number(size);
+      for (auto &[monomial, coefficient] : poly.monomials())
+        isBetween |= isRow && monomial.size() == 1 && coefficient > step.constantTerm() &&
+                     coefficient < size * step.constantTerm();
+      return poly;
+    });
+    return isBetween;
   }
 
   /// Whether the launches that are in sight may have blocks of \p size threads along \p axis.
@@ -218,7 +240,8 @@ private:
           return;
       for (int64_t size : blockSizes(axis))
         for (int64_t width : threadWidths(axis))
-          if (size % width == 0 && size > width && formCoarse(axis, size, width))
+          if (size % width == 0 && size > width && !hasDigitsBetween(axis, size / width) &&
+              formCoarse(axis, size, width))
             return;
     }
     auto form = [&](VarId from, VarId extent) {
@@ -357,6 +380,8 @@ std::vector<Dimension> formPoints(ThreadProgram &program, const analysis::Launch
   std::vector<Dimension> dimensions = PointFormer(program, launches).form();
   if (program.reason.empty())
     unflatten(program, dimensions);
+  if (program.reason.empty() && joinDimensions(program, dimensions, launches))
+    peelDimensions(program, dimensions);
   if (program.reason.empty())
     normalize(program, program.body);
   if (program.reason.empty())

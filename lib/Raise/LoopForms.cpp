@@ -50,6 +50,8 @@ static bool compares(const Expr *condition, const VarDecl *variable) {
   condition = strip(condition);
   if (const auto *unary = llvm::dyn_cast<UnaryOperator>(condition))
     return unary->getOpcode() == UO_LNot && compares(unary->getSubExpr(), variable);
+  if (variableOf(condition) == variable)
+    return true; // with 0
   const auto *binary = llvm::dyn_cast<BinaryOperator>(condition);
   if (binary && binary->isLogicalOp())
     return compares(binary->getLHS(), variable) || compares(binary->getRHS(), variable);
@@ -159,6 +161,15 @@ const ForStmt *LoopForms::convert(const Stmt *loop, const ASTContext &ast) {
   if (llvm::isa<DoStmt>(loop))
     repeated.insert(result);
   return result;
+}
+
+const Stmt *LoopForms::runsOnce(const Stmt *loop, const ASTContext &ast) {
+  const auto *once = llvm::dyn_cast<DoStmt>(loop);
+  bool goesOn = true;
+  bool ends = once && !once->getCond()->isValueDependent() &&
+              once->getCond()->EvaluateAsBooleanCondition(goesOn, ast) && !goesOn;
+  return ends && !hasBreak(once->getBody()) && !containsContinue(once->getBody()) ? once->getBody()
+                                                                                  : nullptr;
 }
 
 const ForStmt *LoopForms::asFor(const Stmt *loop, const ASTContext &ast) {

@@ -30,6 +30,8 @@ public:
   const clang::ForStmt *asFor(const clang::Stmt *loop, const clang::ASTContext &ast);
   /// Whether \p loop was a do loop, whose body runs before its condition is asked.
   bool runsFirst(const clang::ForStmt *loop) const { return repeated.count(loop); }
+  /// The body of `do { … } while (0)` that nothing leaves; null for anything else.
+  static const clang::Stmt *runsOnce(const clang::Stmt *loop, const clang::ASTContext &ast);
   /// Whether the header of \p loop moves an integer variable that its condition compares, and
   /// nothing else does.
   static bool isCounted(const clang::ForStmt *loop, const clang::ASTContext &ast);

@@ -234,12 +234,50 @@ double threadSeconds() {
 /// How many columns the search for an integer point is quick with.
 static constexpr unsigned manyColumns = 10;
 
-bool NestSystem::isMetAt(int64_t size) const {
-  std::set<unsigned> params, varying;
+std::set<unsigned> NestSystem::symbols(bool isVarying) const {
+  std::set<unsigned> found;
   for (auto symbol : kb::NestOp(nest).getSymbols().getAsRange<kb::SymbolAttr>())
     for (StringRef instance : {"", "/0", "/1"})
-      if (auto at = ids.find(("s" + symbol.getName() + instance).str()); at != ids.end())
-        (instance.empty() ? params : varying).insert(at->second);
+      if (auto at = ids.find(("s" + symbol.getName() + instance).str());
+          at != ids.end() && isVarying != instance.empty())
+        found.insert(at->second);
+  return found;
+}
+
+bool NestSystem::isMetWhateverTheSizes() const {
+  std::set<unsigned> params = symbols(false), varying = symbols(true);
+  std::vector<unsigned> strides;
+  for (const auto &[monomial, column] : columns) {
+    bool isProduct = llvm::any_of(monomial, [&](unsigned id) { return !params.count(id); });
+    for (unsigned id : monomial) {
+      if (varying.count(id))
+        return false;
+      if (isProduct && params.count(id) && !llvm::is_contained(strides, id))
+        strides.push_back(id);
+    }
+  }
+  constexpr size_t mostStrides = 3;
+  if (strides.size() > mostStrides)
+    return false;
+  llvm::sort(strides);
+  do
+    for (int64_t least : {1, 64}) {
+      std::map<unsigned, int64_t> sizes;
+      for (unsigned id : params)
+        sizes[id] = 64;
+      int64_t stride = least;
+      for (unsigned id : strides) {
+        sizes[id] = stride;
+        stride *= 64;
+      }
+      if (!isMetAt(sizes))
+        return false;
+    }
+  while (std::next_permutation(strides.begin(), strides.end()));
+  return true;
+}
+
+bool NestSystem::isMetAt(const std::map<unsigned, int64_t> &sizes) const {
   // Each monomial as a factor and what is left of it.
   std::map<unsigned, std::pair<Polynomial::Monomial, int64_t>> parts;
   std::map<Polynomial::Monomial, unsigned> left;
@@ -247,11 +285,10 @@ bool NestSystem::isMetAt(int64_t size) const {
     auto &[rest, factor] = parts[column];
     factor = 1;
     for (unsigned variable : monomial) {
-      if (varying.count(variable))
-        return false;
-      if (!params.count(variable))
+      auto size = sizes.find(variable);
+      if (size == sizes.end())
         rest.push_back(variable);
-      else if (llvm::MulOverflow(factor, size, factor))
+      else if (llvm::MulOverflow(factor, size->second, factor))
         return false;
     }
     if (!rest.empty())

@@ -56,9 +56,10 @@ public:
 
   /// Empty for certain; never once the thread has spent `deadline` seconds.
   bool isEmpty() const;
-  /// Whether there is an integer solution in which every parameter of the kernel is \p size. False
+  /// Whether there are integer solutions for all of several sizes: with every parameter of the
+  /// kernel alike, and with those that dimensions are multiplied by far from each other. False
   /// where loaded values take part, and where that is not found out quickly.
-  bool isMetAt(int64_t size) const;
+  bool isMetWhateverTheSizes() const;
   double deadline = std::numeric_limits<double>::infinity();
 
 private:
@@ -74,6 +75,9 @@ private:
   /// Whether the rest of \p parts lies in 0 <= rest < \p extent, after one \p extent more or less
   /// if need be.
   bool becomeDigit(std::pair<Polynomial, Polynomial> &parts, const Polynomial &extent) const;
+  /// The ids of the nest's symbols that are the same for all points, or differ between them.
+  std::set<unsigned> symbols(bool isVarying) const;
+  bool isMetAt(const std::map<unsigned, int64_t> &sizes) const;
   unsigned id(const std::string &name) { return ids.try_emplace(name, ids.size()).first->second; }
 
   kb::NestOp nest;

@@ -27,6 +27,11 @@ std::vector<Dimension> formPoints(ThreadProgram &program, const analysis::Launch
 /// tiles and the neighbours that a thread works on.
 void peelDimensions(ThreadProgram &program, std::vector<Dimension> &dimensions);
 
+/// Joins pairs of \p dimensions that are only used as `tile * size + place`, and requires that
+/// there are as many places as that. False if there are none.
+bool joinDimensions(ThreadProgram &program, std::vector<Dimension> &dimensions,
+                    const analysis::LaunchRanges &launches);
+
 /// Splits a dimension into the digits by which the kernel takes it apart (`i / n`, `i % n`).
 void unflatten(ThreadProgram &program, std::vector<Dimension> &dimensions);
 

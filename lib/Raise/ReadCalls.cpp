@@ -297,7 +297,8 @@ bool ThreadReader::bindObject(const CallExpr *call, const CXXMethodDecl *method,
   isElement |= place && !place->whole.isNull();
   called = whole;
   return !isDerived &&
-         ((value && value->kind == Value::Vector) || (isGiven && method->isConst()) || isElement);
+         ((value && value->kind == Value::Vector) || isElement ||
+          (isGiven && (method->isConst() || (call->isGLValue() && onlyReturn(method)))));
 }
 
 const Expr *ThreadReader::objectOf(const MemberExpr *member) const {
@@ -362,6 +363,38 @@ std::optional<Text> ThreadReader::inlineCall(const CallExpr *call, Body &out) {
   if (here.isOnlyReturn)
     return here.result;
   return Text{here.name, {}};
+}
+
+std::optional<Pointer> ThreadReader::placeOfCall(const CallExpr *call) {
+  const FunctionDecl *callee = call->getDirectCallee(), *definition = nullptr;
+  if (!callee || !call->isGLValue() || !callee->isDefined(definition) || inlineDepth > 4 ||
+      ast.getSourceManager().isInSystemHeader(definition->getLocation()))
+    return std::nullopt;
+  const Expr *result = onlyReturn(definition), *called = nullptr;
+  llvm::SmallVector<const Expr *> arguments(call->arguments());
+  if (!result || result->HasSideEffects(ast))
+    return std::nullopt;
+  if (const auto *method = llvm::dyn_cast<CXXMethodDecl>(definition))
+    if (!bindObject(call, method, arguments, called))
+      return std::nullopt;
+  for (auto [parameter, argument] : llvm::zip(definition->parameters(), arguments)) {
+    if (parameter->getType()->isPointerType()) {
+      std::optional<Pointer> pointer = evaluatePointer(argument);
+      if (!pointer)
+        return std::nullopt;
+      values[parameter] = {Value::Address, {}, *pointer, {}};
+      continue;
+    }
+    std::optional<Integer> index = evaluateIndex(argument);
+    std::optional<Integer> value =
+        index ? convert(*index, parameter->getType().getNonReferenceType()) : std::nullopt;
+    if (!value || !demand(*value, argument))
+      return std::nullopt;
+    values[parameter] = {Value::Number, *value, {}, {}};
+  }
+  llvm::SaveAndRestore depth(inlineDepth, inlineDepth + 1);
+  llvm::SaveAndRestore outer(object, called ? called : object);
+  return placeInMemory(result);
 }
 
 void ThreadReader::readResult(const ReturnStmt *statement, Body &out) {

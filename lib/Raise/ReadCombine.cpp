@@ -7,6 +7,7 @@
 #include "NestScalars.h"
 #include "ThreadReader.h"
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace clang;
@@ -94,6 +95,49 @@ static llvm::StringRef reductionOfFunction(llvm::StringRef name) {
       .Default("");
 }
 
+bool ThreadReader::readChain(const std::string &name, const VarDecl *variable, const Expr *value,
+                             Body &out) {
+  llvm::SmallVector<std::pair<const Expr *, bool>> terms; // the last one first
+  const auto *sum = llvm::dyn_cast<BinaryOperator>(value);
+  while (sum && sum->isAdditiveOp()) {
+    terms.push_back({sum->getRHS(), sum->getOpcode() == BO_Sub});
+    value = strip(sum->getLHS());
+    sum = llvm::dyn_cast<BinaryOperator>(value);
+  }
+  QualType type = variable->getType();
+  bool isSum = terms.size() > 1 && variableOf(value) == variable &&
+               (type->isRealFloatingType() || type->isSignedIntegerType()) &&
+               llvm::all_of(terms, [&](auto &term) {
+                 return !mentions(term.first, variable) &&
+                        ast.hasSameUnqualifiedType(term.first->getType(), type);
+               });
+  for (auto &[term, negates] : llvm::reverse(terms))
+    if (isSum)
+      isSum = combineBy(name, type, "add", "%a + %b", term, out, negates);
+  return isSum;
+}
+
+bool ThreadReader::readFused(const std::string &name, const VarDecl *variable, const Expr *value,
+                             Body &out) {
+  const auto *call = llvm::dyn_cast<CallExpr>(value);
+  static const llvm::StringSet<> fused = {"fmaf", "fma", "__fmaf_rn", "__fma_rn"};
+  if (!call || call->getNumArgs() != 3 || !fused.contains(calleeName(call)) ||
+      variableOf(call->getArg(2)) != variable || mentions(call->getArg(0), variable) ||
+      mentions(call->getArg(1), variable) || !variable->getType()->isRealFloatingType())
+    return false;
+  Text product = textOf(call->getArg(0), out), factor = textOf(call->getArg(1), out);
+  auto closed = [](const std::string &text) {
+    bool isOne =
+        llvm::all_of(text, [](char c) { return llvm::isAlnum(c) || c == '_' || c == '$'; });
+    return isOne ? text : "(" + text + ")";
+  };
+  std::string left = closed(product.text);
+  product.text = left + " * " + closed(shiftHoles(factor.text, product.operands.size()));
+  for (Operand &operand : factor.operands)
+    product.operands.push_back(std::move(operand));
+  return combineText(name, variable->getType(), "add", "%a + %b", std::move(product), out);
+}
+
 bool ThreadReader::readCombine(const Expr *left, const Expr *right, llvm::StringRef opcode,
                                Body &out) {
   const VarDecl *variable = variableOf(left);
@@ -120,6 +164,8 @@ bool ThreadReader::readCombine(const Expr *left, const Expr *right, llvm::String
     return combineBy(name, type, reduction, combine, right, out, negates);
   }
   const Expr *value = strip(right);
+  if (readChain(name, variable, value, out) || readFused(name, variable, value, out))
+    return true;
   if (const auto *binary = llvm::dyn_cast<BinaryOperator>(value)) {
     llvm::StringRef reduction = reductionOfOperator(binary->getOpcodeStr());
     bool isFirst = variableOf(binary->getLHS()) == variable;

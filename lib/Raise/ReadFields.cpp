@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ThreadReader.h"
+#include "clang/AST/Attr.h"
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
 
 using namespace clang;
@@ -123,7 +124,8 @@ void ThreadReader::findFields() {
   for (const ParmVarDecl *parameter : kernel->parameters()) {
     QualType type =
         parameter->getType()->isPointerType() ? parameter->getType()->getPointeeType() : QualType();
-    const RecordDecl *record = type.isNull() ? nullptr : type->getAsRecordDecl();
+    const RecordDecl *record =
+        type.isNull() ? nullptr : ast.getBaseElementType(type)->getAsRecordDecl();
     if (!record || !values.count(parameter))
       continue;
     record = record->getDefinition();
@@ -172,6 +174,8 @@ void ThreadReader::setPointee(Pointer &pointer, QualType type) const {
 
 std::optional<Pointer> ThreadReader::placeInMemory(const Expr *lvalue) {
   lvalue = strip(lvalue);
+  if (const auto *call = llvm::dyn_cast<CallExpr>(lvalue))
+    return placeOfCall(call);
   if (const auto *unary = llvm::dyn_cast<UnaryOperator>(lvalue))
     return unary->getOpcode() == UO_Deref ? evaluatePointer(unary->getSubExpr()) : std::nullopt;
   const VarDecl *variable = variableOf(lvalue);
@@ -196,6 +200,30 @@ std::optional<Pointer> ThreadReader::fieldPlace(const MemberExpr *member) {
       place->offset + Poly::constant(ast.getFieldOffset(field) / ast.getTypeSize(place->element));
   setPointee(*place, field->getType().getUnqualifiedType());
   return place;
+}
+
+bool ThreadReader::isFixedPlace(const Expr *lvalue) const {
+  bool isField = false;
+  for (lvalue = strip(lvalue);;) {
+    if (const auto *member = llvm::dyn_cast<MemberExpr>(lvalue)) {
+      if (isArrow(member) || !llvm::isa<FieldDecl>(member->getMemberDecl()))
+        return false;
+      isField = true;
+      lvalue = strip(objectOf(member));
+    } else if (const auto *subscript = llvm::dyn_cast<ArraySubscriptExpr>(lvalue);
+               subscript && strip(subscript->getBase())->getType()->isArrayType()) {
+      lvalue = strip(subscript->getBase());
+    } else {
+      break;
+    }
+  }
+  const VarDecl *root = variableOf(lvalue);
+  const auto *parameter = llvm::dyn_cast_or_null<ParmVarDecl>(root);
+  bool isGiven = parameter && parameter->getDeclContext() == kernel &&
+                 !parameter->getType()->isReferenceType() && !untracked.count(parameter);
+  return isField && root &&
+         (isGiven || (root->hasGlobalStorage() && !root->isLocalVarDecl() &&
+                      root->hasAttr<CUDAConstantAttr>()));
 }
 
 } // namespace kbopt::raise

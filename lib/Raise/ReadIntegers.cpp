@@ -10,6 +10,7 @@
 #include "ThreadReader.h"
 #include "clang/AST/RecordLayout.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace clang;
 
@@ -155,8 +156,9 @@ std::optional<Integer> ThreadReader::evaluate(const Expr *expr) {
   }
   if (auto *call = llvm::dyn_cast<CallExpr>(inner))
     return evaluateCall(call);
-  if (auto *member = llvm::dyn_cast<MemberExpr>(inner))
-    return evaluateField(member);
+  if (llvm::isa<MemberExpr, ArraySubscriptExpr>(inner))
+    if (std::optional<Integer> field = evaluateField(llvm::cast<Expr>(inner)))
+      return field;
   if (mayLoad && (llvm::isa<ArraySubscriptExpr>(inner) || llvm::isa<UnaryOperator>(inner)))
     return evaluateLoad(inner);
   if (inner != expr->IgnoreParens())
@@ -343,8 +345,7 @@ llvm::StringRef calleeName(const CallExpr *call) {
   return identifier ? identifier->getName() : llvm::StringRef();
 }
 
-/// The expression of `return x;` if that is all that \p function does.
-static const Expr *onlyReturn(const FunctionDecl *function) {
+const Expr *onlyReturn(const FunctionDecl *function) {
   const auto *body = llvm::dyn_cast_or_null<CompoundStmt>(function->getBody());
   if (!body || body->size() != 1)
     return nullptr;
@@ -355,7 +356,8 @@ static const Expr *onlyReturn(const FunctionDecl *function) {
 std::optional<Integer> ThreadReader::evaluateCall(const CallExpr *call) {
   llvm::StringRef name = calleeName(call);
   if (llvm::isa<MemberExpr>(call->getCallee()->IgnoreParenImpCasts()))
-    return evaluateGroup(call);
+    if (std::optional<Integer> value = evaluateGroup(call))
+      return value;
   if ((name == "__mul24" || name == "__umul24") && call->getNumArgs() == 2) {
     std::optional<Integer> left = evaluate(call->getArg(0)), right = evaluate(call->getArg(1));
     if (!left || !right)
@@ -387,9 +389,8 @@ std::optional<Integer> ThreadReader::evaluateCall(const CallExpr *call) {
   const Expr *called = nullptr;
   if (!result || inlineDepth > 4)
     return std::nullopt;
-  if (const auto *method =
-          llvm::dyn_cast<CXXMethodDecl>(callee)) // a lambda, or a functor without fields
-    if (!bindObject(call, method, given, called) || called)
+  if (const auto *method = llvm::dyn_cast<CXXMethodDecl>(callee)) // also a lambda or a functor
+    if (!bindObject(call, method, given, called))
       return std::nullopt;
   llvm::SmallVector<Integer> arguments;
   for (const Expr *argument : given) {
@@ -404,35 +405,56 @@ std::optional<Integer> ThreadReader::evaluateCall(const CallExpr *call) {
       return std::nullopt;
     values[parameter] = {Value::Number, value, {}, {}};
   }
-  ++inlineDepth;
-  std::optional<Integer> value = evaluate(result);
-  --inlineDepth;
-  return value;
+  llvm::SaveAndRestore depth(inlineDepth, inlineDepth + 1);
+  llvm::SaveAndRestore outerObject(object, called ? called : object);
+  return evaluate(result);
 }
 
-std::optional<Integer> ThreadReader::evaluateField(const MemberExpr *member) {
-  const auto *parameter = llvm::dyn_cast_or_null<ParmVarDecl>(variableOf(objectOf(member)));
-  const auto *field = llvm::dyn_cast<FieldDecl>(member->getMemberDecl());
-  if (!parameter || !field || isArrow(member) || parameter->getDeclContext() != kernel ||
-      parameter->getType()->isReferenceType() || untracked.count(parameter) || field->isBitField())
+bool ThreadReader::readPlace(const Expr *lvalue, FieldOfParameter &place) {
+  lvalue = strip(lvalue);
+  if (const auto *member = llvm::dyn_cast<MemberExpr>(lvalue)) {
+    const auto *field = llvm::dyn_cast<FieldDecl>(member->getMemberDecl());
+    if (!field || field->isBitField() || !readPlace(objectOf(member), place))
+      return false;
+    place.text += ("." + field->getName()).str();
+    place.offset += ast.getFieldOffset(field) / ast.getCharWidth();
+    return true;
+  }
+  if (const auto *subscript = llvm::dyn_cast<ArraySubscriptExpr>(lvalue)) {
+    const Expr *array = strip(subscript->getBase());
+    std::optional<Integer> index = evaluate(subscript->getIdx());
+    if (!array->getType()->isArrayType() || !index || !index->poly.isConstant() ||
+        !readPlace(array, place))
+      return false;
+    place.text += "[" + std::to_string(index->poly.constantTerm()) + "]";
+    place.offset +=
+        index->poly.constantTerm() * ast.getTypeSizeInChars(lvalue->getType()).getQuantity();
+    return true;
+  }
+  place.parameter = llvm::dyn_cast_or_null<ParmVarDecl>(variableOf(lvalue));
+  if (place.parameter)
+    place.text = place.parameter->getNameAsString();
+  return place.parameter;
+}
+
+std::optional<Integer> ThreadReader::evaluateField(const Expr *lvalue) {
+  FieldOfParameter place;
+  QualType type = lvalue->getType();
+  if (!isFixedPlace(lvalue) || !readPlace(lvalue, place))
     return std::nullopt;
-  std::string text = (parameter->getName() + "." + field->getName()).str();
-  int64_t offset =
-      ast.getASTRecordLayout(field->getParent()).getFieldOffset(field->getFieldIndex()) /
-      ast.getCharWidth();
   for (VarId var = analysis::FirstOtherVar; var < space.size(); ++var)
-    if (space[var].kind == Space::Param && space[var].name == text)
-      return ofType(Poly::variable(var), member->getType(), true);
+    if (space[var].kind == Space::Param && space[var].name == place.text)
+      return ofType(Poly::variable(var), type, true);
   Space::Variable symbol;
   symbol.kind = Space::Param;
-  symbol.name = text;
-  symbol.argument = parameter->getFunctionScopeIndex();
-  symbol.byteOffset = offset;
-  symbol.bits = ast.getTypeSize(field->getType());
-  symbol.isSigned = field->getType()->isSignedIntegerOrEnumerationType();
+  symbol.name = place.text;
+  symbol.argument = place.parameter->getFunctionScopeIndex();
+  symbol.byteOffset = place.offset;
+  symbol.bits = ast.getTypeSize(type);
+  symbol.isSigned = type->isSignedIntegerOrEnumerationType();
   if (!symbol.isSigned)
     symbol.low = 0;
-  return ofType(Poly::variable(space.add(symbol)), member->getType(), true);
+  return ofType(Poly::variable(space.add(symbol)), type, true);
 }
 
 } // namespace kbopt::raise

@@ -125,6 +125,17 @@ static const Expr *asHolding(const Expr *condition, bool negates, const ASTConte
                                OK_Ordinary, condition->getExprLoc(), false, FPOptionsOverride());
 }
 
+/// `i != 0`.
+static const Expr *isNotZero(const Expr *variable, const ASTContext &ast) {
+  QualType type = variable->getType().getUnqualifiedType();
+  SourceLocation place = variable->getExprLoc();
+  auto *value = ImplicitCastExpr::Create(ast, type, CK_LValueToRValue, const_cast<Expr *>(variable),
+                                         nullptr, VK_PRValue, FPOptionsOverride());
+  auto *zero = IntegerLiteral::Create(ast, llvm::APInt(ast.getTypeSize(type), 0), type, place);
+  return BinaryOperator::Create(ast, value, zero, BO_NE, ast.BoolTy, VK_PRValue, OK_Ordinary, place,
+                                FPOptionsOverride());
+}
+
 /// The conjuncts of \p condition, comparisons that hold or \p Test::negates; the one that \p
 /// variable is compared in comes first. Those that are no comparisons are \p others.
 template <class Test>
@@ -141,6 +152,8 @@ static llvm::SmallVector<Test> splitTest(const Expr *condition, const VarDecl *v
       open.push_back({unary->getSubExpr(), !negates});
       continue;
     }
+    if (!negates && variableOf(expr) == variable)
+      expr = isNotZero(expr, ast);
     const auto *test = llvm::dyn_cast<BinaryOperator>(expr);
     if (test && test->getOpcode() == (negates ? BO_LOr : BO_LAnd)) {
       open.push_back({test->getRHS(), negates});
@@ -330,7 +343,9 @@ bool ThreadReader::readHeader(const ForStmt *loop, const VarDecl *variable, Stat
     return true;
   }
   if (opcode == BO_GT ||
-      (opcode == BO_NE && result.progress == Statement::Halve && result.end == Poly()))
+      (opcode == BO_NE && result.progress == Statement::Halve && result.end == Poly()) ||
+      (opcode == BO_NE && result.progress == Statement::Down && by.poly == one &&
+       isNonNegative(result.begin - result.end, true)))
     result.end = result.end + one;
   else if (opcode != BO_GE)
     return false;

@@ -120,23 +120,24 @@ std::optional<Pointer> ThreadReader::evaluatePointer(const Expr *expr) {
     return std::nullopt;
   }
   if (auto *member = llvm::dyn_cast<MemberExpr>(expr)) {
-    const auto *parameter = llvm::dyn_cast_or_null<ParmVarDecl>(variableOf(objectOf(member)));
-    const auto *field = llvm::dyn_cast<FieldDecl>(member->getMemberDecl());
-    if (!parameter || !field || isArrow(member) || parameter->getDeclContext() != kernel ||
-        parameter->getType()->isReferenceType() || untracked.count(parameter) ||
-        !field->getType()->isPointerType())
-      return std::nullopt;
-    Pointer pointer;
-    pointer.base.kind = kb::BaseKind::Argument;
-    pointer.base.name = (parameter->getName() + "." + field->getName()).str();
-    pointer.base.argument = parameter->getFunctionScopeIndex();
-    pointer.base.byteOffset =
-        ast.getASTRecordLayout(field->getParent()).getFieldOffset(field->getFieldIndex()) /
-        ast.getCharWidth();
-    pointer.element = field->getType()->getPointeeType();
-    return pointer;
+    return fieldPointer(member);
   }
+  if (llvm::isa<ArraySubscriptExpr>(expr))
+    return fieldPointer(expr);
   return std::nullopt;
+}
+
+std::optional<Pointer> ThreadReader::fieldPointer(const Expr *lvalue) {
+  FieldOfParameter place;
+  if (!lvalue->getType()->isPointerType() || !isFixedPlace(lvalue) || !readPlace(lvalue, place))
+    return std::nullopt;
+  Pointer pointer;
+  pointer.base.kind = kb::BaseKind::Argument;
+  pointer.base.name = place.text;
+  pointer.base.argument = place.parameter->getFunctionScopeIndex();
+  pointer.base.byteOffset = place.offset;
+  pointer.element = lvalue->getType()->getPointeeType();
+  return pointer;
 }
 
 std::optional<Pointer> ThreadReader::castShared(Pointer pointer, QualType to) {
@@ -159,6 +160,29 @@ std::optional<Pointer> ThreadReader::castShared(Pointer pointer, QualType to) {
   return pointer;
 }
 
+std::optional<Poly> ThreadReader::wholeElements(const Poly &bytes, const Poly &size) {
+  Poly sum;
+  for (auto &[monomial, coefficient] : bytes.monomials()) {
+    Poly term = Poly::constant(coefficient);
+    for (VarId var : monomial)
+      term = term * Poly::variable(var);
+    std::optional<Poly> whole = exactQuotient(term, size);
+    auto pitch =
+        llvm::find_if(monomial, [&](VarId var) { return space[var].kind == Space::Param; });
+    if (!whole && pitch == monomial.end())
+      return std::nullopt;
+    if (!whole) { // rows that are a pitch apart hold whole elements
+      Poly stride = Poly::variable(*pitch);
+      if (!isNonNegative(stride, true))
+        return std::nullopt;
+      require(Poly() - space.mod(stride, size));
+      whole = term.coefficientOf(*pitch) * space.floorDiv(stride, size);
+    }
+    sum = sum + *whole;
+  }
+  return sum;
+}
+
 std::optional<Pointer> ThreadReader::castGiven(Pointer pointer, QualType to) {
   std::optional<VectorShape> shape = vectorShape(to);
   bool isVector = shape && !shape->scalar.isNull();
@@ -177,7 +201,7 @@ std::optional<Pointer> ThreadReader::castGiven(Pointer pointer, QualType to) {
   int64_t before = from->isVoidType() ? 1 : ast.getTypeSizeInChars(from).getQuantity();
   int64_t after = ast.getTypeSizeInChars(element).getQuantity();
   std::optional<Poly> offset =
-      exactQuotient(pointer.offset * Poly::constant(before), Poly::constant(after));
+      wholeElements(pointer.offset * Poly::constant(before), Poly::constant(after));
   if (!offset || before == after)
     return std::nullopt;
   pointer.offset = *offset;
@@ -218,6 +242,8 @@ std::optional<Operand> ThreadReader::evaluateElement(const Expr *lvalue) {
   std::optional<Pointer> pointer;
   if (llvm::isa<ArraySubscriptExpr, MemberExpr>(lvalue))
     pointer = evaluateArray(lvalue);
+  else if (const auto *call = llvm::dyn_cast<CallExpr>(lvalue))
+    pointer = placeOfCall(call);
   else if (auto *unary = llvm::dyn_cast<UnaryOperator>(lvalue);
            unary && unary->getOpcode() == UO_Deref)
     pointer = evaluatePointer(unary->getSubExpr());

@@ -39,7 +39,11 @@ void ThreadReader::readNested(const Stmt *node, Body &out, bool isStatement) {
   // What a condition decides stays where it is.
   bool isGuarding = llvm::isa<ConditionalOperator>(node) || (binary && binary->isLogicalOp());
   for (const Stmt *child : node->children()) {
-    readNested(child, out, isStatement && changed && binary && child == binary->getRHS());
+    // `a = b = x;` is read as two statements.
+    const auto *inner = isStatement && changed && binary && child == binary->getRHS()
+                            ? llvm::dyn_cast<BinaryOperator>(strip(binary->getRHS()))
+                            : nullptr;
+    readNested(child, out, inner && inner->isAssignmentOp());
     if (isGuarding)
       break;
   }

@@ -122,6 +122,11 @@ void ThreadReader::readSequence(llvm::ArrayRef<const Stmt *> statements, Body &o
       inner.append(rest.begin(), rest.end());
       return readSequence(inner, out);
     }
+    if (const Stmt *once = LoopForms::runsOnce(each, ast)) {
+      Statements inner{once};
+      inner.append(rest.begin(), rest.end());
+      return readSequence(inner, out);
+    }
     if (const auto *branch = llvm::dyn_cast<IfStmt>(each)) {
       if (std::optional<const Stmt *> taken = constantSide(branch, ast)) {
         Statements inner;

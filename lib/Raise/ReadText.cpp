@@ -163,6 +163,8 @@ private:
   std::optional<Text> vectorText(const Expr *expr);
   /// A conversion whose type has a name that another kernel does not see.
   std::optional<std::string> typedText(const Expr *expr);
+  /// An element or a field of a struct that nothing changes, as it is written.
+  std::optional<std::string> fixedText(const Expr *expr);
   std::optional<std::string> replacement(const Stmt *node);
   std::optional<std::string> replaceCall(const CallExpr *call);
 
@@ -281,6 +283,18 @@ std::optional<std::string> TextBuilder::typedText(const Expr *expr) {
   return std::nullopt;
 }
 
+std::optional<std::string> TextBuilder::fixedText(const Expr *expr) {
+  const auto *subscript = llvm::dyn_cast<ArraySubscriptExpr>(expr);
+  const auto *member = llvm::dyn_cast<MemberExpr>(expr);
+  if ((!subscript && !member) || !reader.isFixedPlace(expr))
+    return std::nullopt;
+  if (member)
+    return fill(reader.textOf(reader.objectOf(member), out)) + "." +
+           member->getMemberDecl()->getNameAsString();
+  std::string array = fill(reader.textOf(strip(subscript->getBase()), out));
+  return array + "[" + fill(reader.textOf(subscript->getIdx(), out)) + "]";
+}
+
 std::optional<std::string> TextBuilder::replacement(const Stmt *node) {
   const auto *expr = llvm::dyn_cast<Expr>(node);
   if (!expr || reader.failed())
@@ -341,6 +355,8 @@ std::optional<std::string> TextBuilder::replacement(const Stmt *node) {
   if (const auto *choice = llvm::dyn_cast<ConditionalOperator>(expr))
     if (std::optional<std::string> name = liftChoice(choice))
       return name;
+  if (std::optional<std::string> text = fixedText(expr))
+    return text;
   if (llvm::isa<ArraySubscriptExpr>(expr) ||
       (llvm::isa<UnaryOperator>(expr) &&
        llvm::cast<UnaryOperator>(expr)->getOpcode() == UO_Deref)) {
@@ -403,6 +419,9 @@ std::optional<std::string> TextBuilder::replacement(const Stmt *node) {
              binary && binary->isAssignmentOp()) {
     reader.refuse("'" + reader.sourceText(expr) + "' stands inside an expression");
   } else if (auto *call = llvm::dyn_cast<CallExpr>(expr)) {
+    if (call->isGLValue())
+      if (std::optional<Operand> element = reader.evaluateElement(call))
+        return hole(*element);
     return replaceCall(call);
   } else if (llvm::isa<LambdaExpr, StmtExpr, CXXNewExpr>(expr)) {
     reader.refuse("'" + reader.sourceText(expr) + "' is not understood");

@@ -129,36 +129,79 @@ private:
     });
   }
 
+  /// What \p text adds to or multiplies the hole \p own with: the operator and the other side, of
+  /// `$0 + a * b`, `a * b + $0` or `fmaf(a, b, $0)`. Nothing for other forms.
+  static std::optional<std::pair<char, std::string>> updateOf(llvm::StringRef text,
+                                                              const std::string &own) {
+    if (text.count(own) != 1)
+      return std::nullopt;
+    llvm::StringRef rest = text;
+    if (rest.consume_front(own + " ")) {
+      char op = rest.front();
+      bool isKnown = (op == '+' || op == '*' || op == '-') && rest.drop_front().consume_front(" ");
+      rest = rest.drop_front(2);
+      if (isKnown && (isOneOperand(rest) || (op != '*' && isProduct(rest))))
+        return std::pair(op, rest.str());
+      return std::nullopt;
+    }
+    if (rest.consume_back(" + " + own) && isProduct(rest))
+      return std::pair('+', rest.str());
+    if ((rest.consume_front("fmaf(") || rest.consume_front("fma(")) &&
+        rest.consume_back(", " + own + ")")) {
+      int depth = 0;
+      for (size_t i = 0; i < rest.size(); ++i) {
+        depth += rest[i] == '(' ? 1 : rest[i] == ')' ? -1 : 0;
+        if (depth == 0 && rest[i] == ',')
+          return std::pair('+', closed(rest.take_front(i)) + " * " +
+                                    closed(rest.drop_front(i + 1).trim()));
+      }
+    }
+    return std::nullopt;
+  }
+
+  static std::string closed(llvm::StringRef text) {
+    return isOneOperand(text) ? text.str() : "(" + text.str() + ")";
+  }
+
+  /// Whether no operator outside of parentheses in \p text binds weaker than a product.
+  static bool isProduct(llvm::StringRef text) {
+    int depth = 0;
+    bool isAfterOperand = false;
+    for (char c : text) {
+      depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
+      if (depth < 0 || (depth == 0 && llvm::StringRef("<>=?:&|^,%").contains(c)) ||
+          (depth == 0 && isAfterOperand && (c == '+' || c == '-')))
+        return false;
+      if (c != ' ')
+        isAfterOperand = llvm::isAlnum(c) || llvm::StringRef("_.)]").contains(c);
+    }
+    return depth == 0;
+  }
+
   /// `$0 + x` stored to where $0 comes from.
   void becomeCombine(Statement &each, const Operand &target) {
     Text &value = each.value;
-    llvm::StringRef text = value.text;
-    if (value.operands.empty() || !isElement(value.operands[0], target) ||
-        !text.consume_front("$0 "))
-      return;
-    for (size_t i = 1; i < value.operands.size(); ++i)
-      if (isElement(value.operands[i], target))
-        return;
-    llvm::StringRef op = text.take_front(1);
-    if ((op != "+" && op != "*" && op != "-") || !text.drop_front().starts_with(" ") ||
-        text.contains("$0"))
-      return;
-    llvm::StringRef term = text.drop_front(2);
-    if (!isOneOperand(term))
-      return;
+    std::optional<size_t> own;
+    for (size_t i = 0; i < value.operands.size(); ++i)
+      if (isElement(value.operands[i], target)) {
+        if (own)
+          return;
+        own = i;
+      }
+    auto update = own ? updateOf(value.text, "$" + std::to_string(*own)) : std::nullopt;
     bool isFloat = each.type == "float" || each.type == "double";
-    if (!isFloat && each.type != "int" && each.type != "unsigned int")
+    if (!update || (!isFloat && each.type != "int" && each.type != "unsigned int"))
       return;
-    std::string digit = op == "*" ? "1" : "0";
+    auto [op, term] = *update;
+    std::string digit = op == '*' ? "1" : "0";
     each.kind = Statement::Combine;
-    each.reduction = op == "*" ? "mul" : "add";
-    each.combine = op == "*" ? "%a * %b" : "%a + %b";
+    each.reduction = op == '*' ? "mul" : "add";
+    each.combine = op == '*' ? "%a * %b" : "%a + %b";
     each.identity = !isFloat ? digit : digit + (each.type == "float" ? ".0f" : ".0");
-    std::string kept = term.str();
-    if (llvm::StringRef(kept).starts_with("(") && closes(kept) == kept.size() - 1)
-      kept = kept.substr(1, kept.size() - 2);
-    value.text = op == "-" ? "-(" + kept + ")" : kept;
-    dropHole(value);
+    if (llvm::StringRef(term).starts_with("(") && closes(term) == term.size() - 1)
+      term = term.substr(1, term.size() - 2);
+    value.text = op == '-' ? "-(" + term + ")" : term;
+    dropHole(value, *own);
   }
 
   /// Where the parenthesis closes that \p text starts with.
@@ -180,9 +223,9 @@ private:
         text, [](char c) { return llvm::isAlnum(c) || c == '_' || c == '$' || c == '.'; });
   }
 
-  /// Removes hole 0, which is not mentioned any more.
-  static void dropHole(Text &value) {
-    value.operands.erase(value.operands.begin());
+  /// Removes \p gone, a hole that is not mentioned any more.
+  static void dropHole(Text &value, size_t gone) {
+    value.operands.erase(value.operands.begin() + gone);
     std::string result;
     llvm::StringRef rest = value.text;
     for (size_t at; (at = rest.find('$')) != llvm::StringRef::npos;) {
@@ -190,7 +233,7 @@ private:
       rest = rest.drop_front(at + 1);
       unsigned hole = 0;
       rest.consumeInteger(10, hole);
-      result += std::to_string(hole - 1);
+      result += std::to_string(hole - (hole > gone));
     }
     value.text = result + rest.str();
   }

@@ -202,6 +202,8 @@ private:
   /// The object that \p member is a field of; in a method, that is what the method was called on.
   const clang::Expr *objectOf(const clang::MemberExpr *member) const;
   bool isArrow(const clang::MemberExpr *member) const;
+  /// The element that \p call returns a reference to, as `m(i, j)` of a matrix does.
+  std::optional<Pointer> placeOfCall(const clang::CallExpr *call);
   void readResult(const clang::ReturnStmt *statement, Body &out);
   /// Whether what stands after a part of \p statement is read for each side of a branch.
   bool readsTwice(const clang::Stmt *statement);
@@ -222,6 +224,12 @@ private:
   /// `sum += x` and its relatives: a Combine instead of an Assign.
   bool readCombine(const clang::Expr *left, const clang::Expr *right, llvm::StringRef opcode,
                    Body &out);
+  /// `s = s + a - b`, in the order of its operations, and `s = fmaf(a, b, s)`, which a compiler
+  /// makes of `s += a * b`.
+  bool readChain(const std::string &name, const clang::VarDecl *variable, const clang::Expr *value,
+                 Body &out);
+  bool readFused(const std::string &name, const clang::VarDecl *variable, const clang::Expr *value,
+                 Body &out);
   /// `if (x > top) top = x;`.
   bool readConditionalMaximum(const clang::IfStmt *statement, Body &out);
   bool combineBy(const std::string &name, clang::QualType type, llvm::StringRef reduction,
@@ -270,7 +278,15 @@ private:
   /// The value of an index or loop bound, of which parts may be loaded.
   std::optional<Integer> evaluateIndex(const clang::Expr *expr);
   VarId addVarying(const std::string &name, clang::QualType type);
-  std::optional<Integer> evaluateField(const clang::MemberExpr *member);
+  /// A field, or an element with a constant index, of a struct parameter.
+  struct FieldOfParameter {
+    const clang::ParmVarDecl *parameter = nullptr;
+    std::string text;
+    int64_t offset = 0; ///< in bytes
+  };
+  bool readPlace(const clang::Expr *lvalue, FieldOfParameter &place);
+  /// An integer of a struct that the kernel is given by value: `p.size`, `p.sizes[1]`.
+  std::optional<Integer> evaluateField(const clang::Expr *lvalue);
   std::optional<Integer> convert(Integer value, clang::QualType type);
   Integer ofType(Poly poly, clang::QualType type, bool isExact) const;
   /// Makes \p value exact, by an obligation where it is not provable.
@@ -293,6 +309,8 @@ private:
 
   //===-- Memory (ReadMemory.cpp) -----------------------------------------===//
   std::optional<Pointer> evaluatePointer(const clang::Expr *expr);
+  /// A pointer in a struct that the kernel is given by value: `p.data`, `p.rows[2]`.
+  std::optional<Pointer> fieldPointer(const clang::Expr *lvalue);
   /// The array or object that an lvalue of array type names.
   std::optional<Pointer> evaluateArray(const clang::Expr *expr);
   std::optional<Operand> evaluateElement(const clang::Expr *lvalue);
@@ -309,6 +327,9 @@ private:
   void setPointee(Pointer &pointer, clang::QualType type) const;
   /// Where the field lies, if it is one of a struct in memory that findFields has split.
   std::optional<Pointer> fieldPlace(const clang::MemberExpr *member);
+  /// Whether \p lvalue is an array, a field or an element in a struct that nothing changes: a
+  /// parameter that the kernel is given by value, or a constant.
+  bool isFixedPlace(const clang::Expr *lvalue) const;
   /// The place of what \p lvalue, an element, `*p`, a reference or a field of such, names in
   /// memory.
   std::optional<Pointer> placeInMemory(const clang::Expr *lvalue);
@@ -325,6 +346,9 @@ private:
   /// to, or of the numbers that \p to, a vector, consists of. Nothing where its offset is no whole
   /// number of these.
   std::optional<Pointer> castGiven(Pointer pointer, clang::QualType to);
+  /// How many elements of \p size bytes are \p bytes; requires of parameters, such as the pitch of
+  /// a matrix, that they are whole numbers of elements.
+  std::optional<Poly> wholeElements(const Poly &bytes, const Poly &size);
   /// Refuses shared memory that is used as bytes, too, where it was cast.
   void checkCastShared();
   /// The place of a vector that lies in an array of scalars.
@@ -484,6 +508,8 @@ const clang::Expr *strip(const clang::Expr *expr);
 const clang::VarDecl *variableOf(const clang::Expr *expr);
 /// \p text with every hole's number \p by higher.
 std::string shiftHoles(llvm::StringRef text, unsigned by);
+/// The expression of `return x;` if that is all that \p function does.
+const clang::Expr *onlyReturn(const clang::FunctionDecl *function);
 /// The function's name without qualification; empty for operators and unknown callees.
 llvm::StringRef calleeName(const clang::CallExpr *call);
 

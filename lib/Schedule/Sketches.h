@@ -25,9 +25,6 @@ std::vector<Schedule> rowsSchedules(kb::NestOp nest, const ChipInfo &chip, const
 std::optional<Schedule> rowsOtherwise(kb::NestOp nest, const ChipInfo &chip,
                                       const Schedule &schedule);
 
-/// The value of \p expr for \p sizes where it does not depend on dimensions.
-std::optional<int64_t> valueAt(kb::ExprAttr expr, const LaunchSizes &sizes);
-
 } // namespace kbopt
 
 #endif // KBOPT_LIB_SCHEDULE_SKETCHES_H

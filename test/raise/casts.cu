@@ -49,8 +49,8 @@ __global__ void mixed(char *memory, int n) {
 
 // The offset is no whole number of elements.
 // CHECK: kb.unraised @_Z6uneven{{.*}} "what 'words' points to is not understood"
-__global__ void uneven(char *memory, int n, int skipped) {
-  int *words = (int *)(memory + skipped);
+__global__ void uneven(char *memory, int n) {
+  int *words = (int *)(memory + 2 * blockIdx.y);
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n)
     words[i] = 0;

@@ -1,174 +1,94 @@
+// Arrays and pointers in structs that a kernel is given by value, constant structs, accessors, pitched rows, and variables of the device.
 // RUN: kb-opt --emit=kb-nest %s | FileCheck %s
-// RUN: kb-opt -passes=schedule --quiet -o %t.cu %s
-// RUN: kb-opt --by-passes --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGE %s
-// REQUIRES: sandbox
-// A struct of the thread is its fields; a pointer or a reference to a variable of the thread is that variable.
 
-#include <cstdio>
-#include <vector>
-
-// JUDGE: CPU device checks passed
-// JUDGE: correct
-
-struct Vec {
-  float x, y, z;
+struct Field {
+  float *to;
+  const float *from;
+  int count;
+  int strides[2];
+  float weights[3];
 };
+__constant__ Field setup;
 
-__device__ void velocityOf(float density, const Vec momentum, Vec *velocity) {
-  velocity->x = momentum.x / density;
-  velocity->y = momentum.y / density;
-  (*velocity).z = momentum.z / density;
-}
-__device__ float squared(const Vec &v) { return v.x * v.x + v.y * v.y + v.z * v.z; }
-
-// CHECK-LABEL: kb.nest @_Z6speeds
-// CHECK: kb.let "velocity_x" : "float" "" []
-// CHECK: kb.let "velocity_z" : "" "{{.*}} / density" [] reassigns
-// CHECK: kb.store {{.*}} "sqrtf(squared(Vec{(float)(velocity_x), (float)(velocity_y), (float)(velocity_z)}))" []
-__global__ void speeds(float *out, const float *state, int n) {
+// CHECK: kb.nest @_Z6pickedPfi
+// CHECK: kb.store {{.*}} "$0 * $1.weights[2]" [{{.*}}, #kb.operand<element <global "setup">
+__global__ void picked(float *y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= n)
-    return;
-  Vec momentum;
-  momentum.x = state[i];
-  momentum.y = state[i + n];
-  momentum.z = state[i + 2 * n];
-  Vec velocity;
-  velocityOf(2.0f + state[i], momentum, &velocity);
-  out[i] = sqrtf(squared(velocity));
+  if (i < n)
+    y[i] = y[i] * setup.weights[2];
 }
 
-__device__ unsigned next(unsigned *state) {
-  *state = *state * 1664525u + 1013904223u;
-  return *state;
-}
-
-// A result that is the caller's variable is kept: the next call changes it.
-// CHECK-LABEL: kb.nest @_Z5noise
-// CHECK: kb.let "seed" : "" "seed * 1664525u + 1013904223u" [] reassigns
-// CHECK-NEXT: kb.let "result" : "unsigned int" "seed" []
-// CHECK-NEXT: kb.let "seed" : "" "seed * 1664525u + 1013904223u" [] reassigns
-// CHECK-NEXT: kb.let "result_2" : "unsigned int" "seed" []
-// CHECK: kb.store {{.*}} "(result >> 8) + (result_2 >> 9)" []
-__global__ void noise(unsigned *out, int n) {
+// CHECK: kb.nest @_Z8weighted5FieldPf{{.*}} symbols [{{.*}}"f.count" param argument 0 offset 16>
+// CHECK: kb.over "d" any extent <{{.*}} : 3>
+// CHECK: kb.store {{.*}} : i * 3 + d>> "$0 * f.weights[$1]" [{{.*}} : d>>]
+__global__ void weighted(Field f, float *y) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= n)
-    return;
-  unsigned seed = i;
-  out[i] = (next(&seed) >> 8) + (next(&seed) >> 9);
+  if (i < f.count)
+    for (int d = 0; d < 3; d++)
+      y[3 * i + d] *= f.weights[d];
 }
 
-// CHECK-LABEL: kb.nest @_Z7centers
-// CHECK: kb.over "j" reduction
-// CHECK: kb.reduce "sum_x" "add" "%a + %b"
-// CHECK: kb.store {{.*}} "float" bytes 4 at <over [i] : i * 3>> "sum_x" []
-// CHECK: kb.store {{.*}} "float" bytes 4 at <over [i] : i * 3 + 2>> "sum_z" []
-__global__ void centers(Vec *out, const Vec *in, const float *w, int n, int k) {
+// CHECK: kb.nest @_Z7strided5Field{{.*}}"f.strides[0]" param argument 0 offset 20>, #kb.symbol<"f.strides[1]" param argument 0 offset 24>
+// CHECK: kb.store <element <argument "f.to" argument 0> {{.*}} : i * f.strides[0]>> "$0" [{{.*}}"f.from" argument 0 offset 8> {{.*}} : i * f.strides[1]>>]
+__global__ void strided(Field f) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= n)
-    return;
-  Vec sum = {0, 0, 0};
-  for (int j = 0; j < k; ++j) {
-    sum.x += in[i * k + j].x * w[j];
-    sum.y += in[i * k + j].y * w[j];
-    sum.z += in[i * k + j].z * w[j];
+  if (i < f.count)
+    f.to[i * f.strides[0]] = f.from[i * f.strides[1]];
+}
+
+template <class T> struct View {
+  T *data;
+  long sizes[2], strides[2];
+  __device__ T &operator()(long a, long b) const { return data[a * strides[0] + b * strides[1]]; }
+  __device__ long size(int d) const { return sizes[d]; }
+};
+// CHECK: kb.nest @_Z6halved4View{{.*}} dims ["i"] extents [{{.*}} : x.sizes[0]>] {{.*}} racefree ["y.data"]
+// CHECK: kb.over "j" {{.*}} extent <{{.*}} : x.sizes[1]>
+// CHECK: kb.store <element <argument "y.data" argument 0> {{.*}} : i * y.strides[0] + j * y.strides[1]>>
+__global__ void halved(View<float> y, View<const float> x) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < x.size(0))
+    for (int j = 0; j < x.size(1); j++)
+      y(i, j) = 0.5f * x(i, j);
+}
+
+// CHECK: kb.nest @_Z7pitchedPfPKfmii dims ["y", "x"] {{.*}} requires [{{.*}}(pitch mod 4) * -1>
+// CHECK: kb.store {{.*}} : x + y * (pitch floordiv 4)>>
+__global__ void pitched(float *out, const float *in, size_t pitch, int w, int h) {
+  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  if (x < w && y < h) {
+    const float *row = (const float *)((const char *)in + y * pitch);
+    float *to = (float *)((char *)out + y * pitch);
+    to[x] = 2.0f * row[x];
   }
-  out[i] = sum;
 }
 
-// A vector that is loaded as a whole, and changed in parts. The two chars between may be copied at once.
-// CHECK-LABEL: kb.nest @_Z5blend
-// CHECK: kb.let "whole" : "uchar4" "$0"
-// CHECK: kb.let "px_x" : "unsigned char" "whole.x" []
-__global__ void blend(uchar4 *out, const uchar4 *in, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= n)
-    return;
-  uchar4 px = in[i];
-  px.x = 3 * px.x;
-  px.w = 255;
-  out[i] = px;
-}
-
-__device__ double large(unsigned long long *state) {
-  const unsigned long long m = 9223372036854775808ULL; // 2^63: more than a polynomial has
-  *state = (2806196910506780709ULL * *state + 1) % m;
-  return (double)*state / (double)m;
-}
-// CHECK-LABEL: kb.nest @_Z9largeOnes
-__global__ void largeOnes(double *out, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= n)
-    return;
-  unsigned long long seed = i;
-  out[i] = large(&seed) - large(&seed);
-}
-
-// CHECK: kb.unraised @_Z9sometimesPjj "'next' may do more than compute a value from scalars"
-__global__ void sometimes(unsigned *out, unsigned n) {
-  unsigned i = blockIdx.x * blockDim.x + threadIdx.x, seed = i;
-  if (i < n)
-    out[i] = n > 100 && next(&seed) > 7;
-}
-
-struct Counter {
-  int value;
-  __device__ Counter() : value(1) {}
+struct Cell {
+  float mass, speed, flux[3];
 };
-// CHECK: kb.unraised @_Z5countPii "the address of 'counter.value' is not understood"
-__global__ void count(int *out, int n) {
+// Rows of eight cells; the blocks may have fewer threads.
+// CHECK: kb.nest @_Z5cubesPA8_A8_4Cell dims [{{.*}}] extents [{{.*}} : bdim.y>, {{.*}} : gdim.x>, {{.*}} : bdim.x>]
+// CHECK: kb.store {{.*}}+ 2>> "$0 + $1"
+__global__ void cubes(Cell c[][8][8]) {
+  int x = blockIdx.x, y = threadIdx.y, z = threadIdx.x;
+  c[x][y][z].flux[0] = c[x][y][z].mass + c[x][y][z].speed;
+}
+
+__device__ float table[1024];
+__device__ int marks[1024];
+// CHECK: kb.nest @_Z6markedi
+// CHECK: kb.store <element <global "table">
+// CHECK: kb.store <element <global "marks">
+__global__ void marked(int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
-  Counter counter;
-  counter.value += i;
-  if (i < n)
-    out[i] = counter.value;
+  if (i < n) {
+    table[i] = 0.5f * table[i];
+    marks[i] = i;
+  }
 }
-
-// CHECK: kb.nest @_Z8oneFieldP3Veci
-// CHECK: kb.store {{.*}} "float" bytes 4 at <over [i] : i * 3>> "1.0f"
-__global__ void oneField(Vec *out, int n) {
+// CHECK: kb.unraised @_Z8markedInPfi "it stores to the variable 'table', which parameters may refer to as well"
+__global__ void markedIn(float *y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n)
-    out[i].x = 1.0f;
-}
-
-template <class T> T *onDevice(const std::vector<T> &host) {
-  T *memory;
-  cudaMalloc(&memory, host.size() * sizeof(T));
-  cudaMemcpy(memory, host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice);
-  return memory;
-}
-template <class T> void show(const T *memory, std::vector<T> host) {
-  cudaMemcpy(host.data(), memory, host.size() * sizeof(T), cudaMemcpyDeviceToHost);
-  unsigned sum = 0;
-  for (size_t i = 0; i < host.size() * sizeof(T); i += sizeof(T))
-    sum += ((unsigned char *)host.data())[i];
-  printf("%d\n", sum > 0);
-}
-
-int main() {
-  int n = 3000, k = 40;
-  std::vector<float> state(3 * n), out(n);
-  for (size_t i = 0; i < state.size(); ++i)
-    state[i] = float(i * 37 % 101) / 101.0f;
-  std::vector<unsigned> numbers(n);
-  std::vector<Vec> vectors(n * k, Vec{1.0f, 0.5f, 0.25f}), sums(n);
-  std::vector<uchar4> pixels(n, uchar4{1, 2, 3, 4});
-  std::vector<double> doubles(n);
-  float *dState = onDevice(state), *dOut = onDevice(out);
-  double *dDoubles = onDevice(doubles);
-  unsigned *dNumbers = onDevice(numbers);
-  Vec *dVectors = onDevice(vectors), *dSums = onDevice(sums);
-  uchar4 *dPixels = onDevice(pixels), *dBlended = onDevice(pixels);
-  int blocks = (n + 127) / 128;
-  speeds<<<blocks, 128>>>(dOut, dState, n);
-  noise<<<blocks, 128>>>(dNumbers, n);
-  centers<<<blocks, 128>>>(dSums, dVectors, dState, n, k);
-  largeOnes<<<blocks, 128>>>(dDoubles, n);
-  blend<<<blocks, 128>>>(dBlended, dPixels, n);
-  show(dOut, out);
-  show(dNumbers, numbers);
-  show(dSums, sums);
-  show(dDoubles, doubles);
-  show(dBlended, pixels);
+    table[i] = y[i];
 }

@@ -21,6 +21,9 @@ namespace kbopt {
 /// bdim and gdim ("gdim.x"), by name. Empty where nothing is known. Never used for legality.
 using LaunchSizes = llvm::StringMap<int64_t>;
 
+/// The value of \p expr for \p sizes where it does not depend on dimensions.
+std::optional<int64_t> valueAt(kb::ExprAttr expr, const LaunchSizes &sizes);
+
 /// What a rewrite may do to floating-point results.
 struct Freedom {
   bool reassociate = true;

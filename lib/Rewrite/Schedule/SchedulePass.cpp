@@ -504,12 +504,21 @@ static std::pair<std::vector<Schedule>, std::vector<Schedule>> choicesOf(const P
   return {std::move(choices), std::move(rest)};
 }
 
+/// Whether the launch of \p sizes fails a condition of \p nest, so that it would run the given
+/// kernel whatever the schedule.
+static bool isRefusedAt(kb::NestOp nest, const LaunchSizes &sizes) {
+  std::optional<mlir::ArrayAttr> requirements = nest.getRequirements();
+  return requirements &&
+         llvm::any_of(requirements->getAsRange<kb::ExprAttr>(),
+                      [&](kb::ExprAttr each) { return valueAt(each, sizes).value_or(0) < 0; });
+}
+
 std::vector<std::string> kbopt::scheduleChoices(const PassContext &context,
                                                 const KernelView &kernel, const LaunchSizes &sizes,
                                                 const Freedom &freedom) {
   std::vector<std::string> choices, rest;
   RaisedKernel raised = context.raised(kernel);
-  if (!raised.nest)
+  if (!raised.nest || isRefusedAt(raised.nest, sizes))
     return choices;
   auto add = [&](kb::NestOp nest, bool isSimpler) {
     auto [early, late] = choicesOf(context, nest, sizes, freedom);
