@@ -7,6 +7,7 @@
 #include "DeviceUnits.h"
 #include "HostRefusals.h"
 #include "ToolkitPch.h"
+#include "UserMacros.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FileSystem.h"
 #include "kb-opt/Support/ShownNames.h"
@@ -26,7 +27,8 @@ namespace {
 
 /// A folder for one run of clang: the text, and an overlay that puts it in the
 /// place of the original file, so that relative includes, __FILE__ and debug
-/// locations are right and the output does not depend on the folder.
+/// locations are right and the output does not depend on the folder. The header
+/// with the user's macros is there, too.
 class Workplace {
 public:
   static llvm::Expected<Workplace> create(const CompileCommand &command, StringRef text);
@@ -38,10 +40,10 @@ public:
   llvm::Expected<std::vector<VirtualFile>> ownHeaders() const;
 
 private:
-  Workplace(TemporaryDirectory folder, VirtualFile source)
-      : folder(std::move(folder)), source(std::move(source)) {}
+  Workplace(TemporaryDirectory folder, VirtualFile source, VirtualFile macros)
+      : folder(std::move(folder)), source(std::move(source)), macros(std::move(macros)) {}
   TemporaryDirectory folder;
-  VirtualFile source;
+  VirtualFile source, macros;
 };
 
 } // namespace
@@ -53,7 +55,10 @@ llvm::Expected<Workplace> Workplace::create(const CompileCommand &command, Strin
   VirtualFile source{command.file, folder->file("source.cu")};
   if (llvm::Error error = realFileSystem().write(source.realPath, text))
     return std::move(error);
-  return Workplace(std::move(*folder), std::move(source));
+  VirtualFile macros{(compatFolder + "/" + macrosHeader).str(), folder->file(macrosHeader)};
+  if (llvm::Error error = realFileSystem().write(macros.realPath, userMacrosText(command)))
+    return std::move(error);
+  return Workplace(std::move(*folder), std::move(source), std::move(macros));
 }
 
 llvm::Expected<std::vector<VirtualFile>> Workplace::ownHeaders() const {
@@ -69,7 +74,7 @@ llvm::Expected<std::vector<VirtualFile>> Workplace::ownHeaders() const {
 llvm::Expected<std::vector<std::string>>
 Workplace::overlay(llvm::ArrayRef<VirtualFile> headers) const {
   std::vector<VirtualFile> files(headers.begin(), headers.end());
-  files.push_back(source);
+  files.insert(files.end(), {source, macros});
   if (llvm::Error error = realFileSystem().write(file("overlay.yaml"), overlayOf(files)))
     return std::move(error);
   return std::vector<std::string>{"-vfsoverlay", file("overlay.yaml")};
@@ -156,6 +161,7 @@ static llvm::Expected<Digest> keyOf(const CompileCommand &command, StringRef tex
   builder.add(command.file).add(command.shownFile).add(command.directory);
   for (const CompatHeader &header : compatHeaders())
     builder.add(header.name).add(header.text);
+  builder.add(userMacrosText(command));
   for (const auto *arguments : {&compile.side, &compile.more})
     for (const std::string &argument : *arguments)
       builder.add(argument);
@@ -168,8 +174,10 @@ static llvm::Expected<Digest> keyOf(const CompileCommand &command, StringRef tex
 static llvm::Expected<CompileOutcome>
 compileText(ProcessRunner &runner, const CompileLimits &limits, const CompileCommand &command,
             StringRef text, const Workplace &place, const TextCompile &compile) {
-  std::vector<std::string> meaning = compatArguments();
-  meaning.insert(meaning.end(), compile.side.begin(), compile.side.end());
+  std::vector<std::string> shared = compatArguments(), meaning = compatArguments();
+  llvm::append_range(meaning, macroArguments());
+  for (std::vector<std::string> *arguments : {&shared, &meaning})
+    llvm::append_range(*arguments, compile.side);
   std::string output = place.file("compiled"), rule = place.file("inputs.d");
   auto attempt = [&](llvm::ArrayRef<VirtualFile> headers,
                      llvm::ArrayRef<std::string> pch) -> llvm::Expected<CompileOutcome> {
@@ -184,7 +192,7 @@ compileText(ProcessRunner &runner, const CompileLimits &limits, const CompileCom
     return runCompiler(runner, limits, command, std::move(*arguments), output, compile.what);
   };
   auto run = [&]() -> llvm::Expected<CompileOutcome> {
-    std::optional<ToolkitPch> pch = findToolkitPch(runner, limits, command, meaning);
+    std::optional<ToolkitPch> pch = findToolkitPch(runner, limits, command, shared);
     if (pch) {
       llvm::Expected<CompileOutcome> outcome =
           attempt(pch->headers, {"-Xclang", "-include-pch", "-Xclang", pch->file});

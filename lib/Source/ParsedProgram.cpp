@@ -229,7 +229,7 @@ llvm::Expected<std::unique_ptr<ParsedProgram>> ProgramParser::parse(const Compil
   program->sourceText = text.str();
   program->comments = Suppressions::parse(text);
   auto buffer = llvm::MemoryBuffer::getMemBufferCopy(text, command.file);
-  auto files = filesWithCompatHeaders(command.directory);
+  auto files = filesWithCompatHeaders(command);
   auto containers = std::make_shared<clang::PCHContainerOperations>();
 
   // The longest run of directives at the head of the text; it may be empty,

@@ -4,6 +4,7 @@
 
 #include "CompatHeader.h"
 #include "HeaderCache.h"
+#include "UserMacros.h"
 #include "kb-opt/Support/Digest.h"
 #include "kb-opt/Support/FileSystem.h"
 #include "clang/Basic/TargetInfo.h"
@@ -31,7 +32,7 @@ static Digest entryName(const CompileCommand &command, StringRef resourceFolder)
       .add(command.toolkit.root)
       .add(command.toolkit.version);
   // Where relative folders of the user's begin.
-  if (!command.clangFlags.empty())
+  if (!withoutUserMacros(command.clangFlags).empty())
     builder.add(command.directory);
   for (const CompatHeader &header : compatHeaders())
     builder.add(header.name).add(header.text);
@@ -40,16 +41,18 @@ static Digest entryName(const CompileCommand &command, StringRef resourceFolder)
   return builder.finish();
 }
 
-/// Writes what \p base includes before the empty program \p input to \p output.
+/// Writes what \p base includes before the user's macros and the empty program \p input to
+/// \p output.
 static bool write(const CompileCommand &command, const clang::CompilerInvocation &base,
                   StringRef input, StringRef output) {
   auto invocation = std::make_shared<clang::CompilerInvocation>(base);
+  llvm::erase(invocation->getPreprocessorOpts().Includes, macroArguments().back());
   clang::FrontendOptions &options = invocation->getFrontendOpts();
   options.Inputs = {clang::FrontendInputFile(input, clang::Language::CUDA)};
   options.ProgramAction = clang::frontend::GeneratePCH;
   options.OutputFile = output.str();
   clang::CompilerInstance compiler(invocation, std::make_shared<clang::PCHContainerOperations>());
-  compiler.setVirtualFileSystem(filesWithCompatHeaders(command.directory));
+  compiler.setVirtualFileSystem(filesWithCompatHeaders(command));
   compiler.createDiagnostics(new clang::IgnoringDiagConsumer());
   clang::GeneratePCHAction action;
   return compiler.ExecuteAction(action) && !compiler.getDiagnostics().hasErrorOccurred();

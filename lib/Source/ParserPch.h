@@ -14,9 +14,9 @@
 
 namespace kbopt {
 
-/// The file with what \p invocation of \p command includes before the program, made in the user's
-/// cache folder if need be. Empty where it cannot be made, or where the user includes headers
-/// there: an edit of those must show. Safe between processes.
+/// The file with what \p invocation of \p command includes before the user's macros, made in the
+/// user's cache folder if need be. Empty where it cannot be made, or where the user includes
+/// headers there: an edit of those must show. Safe between processes.
 std::string findParserPch(const CompileCommand &command,
                           const clang::CompilerInvocation &invocation);
 

@@ -4,6 +4,7 @@
 
 #include "CompatHeader.h"
 #include "HeaderCache.h"
+#include "UserMacros.h"
 #include "kb-opt/Support/FileSystem.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -49,7 +50,7 @@ static Digest entryName(const CompileCommand &command, llvm::ArrayRef<std::strin
   builder.add(formatVersion).add(clang).add(command.toolkit.version);
   // Where relative folders of the user's begin. Those of compatArguments() and
   // the toolkit are absolute.
-  if (!command.clangFlags.empty())
+  if (!withoutUserMacros(command.clangFlags).empty())
     builder.add(command.directory);
   fs::file_status status;
   if (!fs::status(clang, status))
