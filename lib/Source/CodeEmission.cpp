@@ -6,6 +6,7 @@
 #include "DeviceSettling.h"
 #include "DeviceUnits.h"
 #include "HostRefusals.h"
+#include "LeadingIncludes.h"
 #include "ToolkitPch.h"
 #include "UserMacros.h"
 #include "kb-opt/Support/Error.h"
@@ -34,7 +35,8 @@ public:
   static llvm::Expected<Workplace> create(const CompileCommand &command, StringRef text);
 
   std::string file(StringRef name) const { return folder.file(name); }
-  /// clang's arguments that make it see the text and \p headers.
+  /// clang's arguments that make it see the text and \p headers. The user's macros may be among
+  /// those, too.
   llvm::Expected<std::vector<std::string>> overlay(llvm::ArrayRef<VirtualFile> headers) const;
   /// The headers of CompatHeader.h, written here.
   llvm::Expected<std::vector<VirtualFile>> ownHeaders() const;
@@ -74,7 +76,9 @@ llvm::Expected<std::vector<VirtualFile>> Workplace::ownHeaders() const {
 llvm::Expected<std::vector<std::string>>
 Workplace::overlay(llvm::ArrayRef<VirtualFile> headers) const {
   std::vector<VirtualFile> files(headers.begin(), headers.end());
-  files.insert(files.end(), {source, macros});
+  files.push_back(source);
+  if (llvm::none_of(headers, [&](const VirtualFile &each) { return each.name == macros.name; }))
+    files.push_back(macros);
   if (llvm::Error error = realFileSystem().write(file("overlay.yaml"), overlayOf(files)))
     return std::move(error);
   return std::vector<std::string>{"-vfsoverlay", file("overlay.yaml")};
@@ -174,10 +178,9 @@ static llvm::Expected<Digest> keyOf(const CompileCommand &command, StringRef tex
 static llvm::Expected<CompileOutcome>
 compileText(ProcessRunner &runner, const CompileLimits &limits, const CompileCommand &command,
             StringRef text, const Workplace &place, const TextCompile &compile) {
-  std::vector<std::string> shared = compatArguments(), meaning = compatArguments();
+  std::vector<std::string> meaning = compatArguments();
   llvm::append_range(meaning, macroArguments());
-  for (std::vector<std::string> *arguments : {&shared, &meaning})
-    llvm::append_range(*arguments, compile.side);
+  llvm::append_range(meaning, compile.side);
   std::string output = place.file("compiled"), rule = place.file("inputs.d");
   auto attempt = [&](llvm::ArrayRef<VirtualFile> headers,
                      llvm::ArrayRef<std::string> pch) -> llvm::Expected<CompileOutcome> {
@@ -192,7 +195,8 @@ compileText(ProcessRunner &runner, const CompileLimits &limits, const CompileCom
     return runCompiler(runner, limits, command, std::move(*arguments), output, compile.what);
   };
   auto run = [&]() -> llvm::Expected<CompileOutcome> {
-    std::optional<ToolkitPch> pch = findToolkitPch(runner, limits, command, shared);
+    std::optional<ToolkitPch> pch =
+        findToolkitPch(runner, limits, command, compile.side, leadingIncludes(command, text));
     if (pch) {
       llvm::Expected<CompileOutcome> outcome =
           attempt(pch->headers, {"-Xclang", "-include-pch", "-Xclang", pch->file});
