@@ -4,6 +4,7 @@
 #include "kb-opt/Rewrite/Schedule/Batch.h"
 #include "BatchNest.h"
 #include "LaunchOrder.h"
+#include "StreamUse.h"
 #include "kb-opt/Schedule/PlainKernel.h"
 #include "clang/AST/DeclTemplate.h"
 #include "llvm/ADT/StringExtras.h"
@@ -120,12 +121,19 @@ private:
   }
 
   /// What takes the place of the outermost loop, which stands at \p anchor.
-  llvm::Expected<std::string> launchText(const LaunchedNest &nest, const GeneratedKernel &generated,
+  llvm::Expected<std::string> launchText(LaunchedNest &nest, const GeneratedKernel &generated,
                                          llvm::ArrayRef<LaunchLoop> loops, const Anchor &anchor) {
+    std::vector<const VarDecl *> variables;
     for (const LaunchLoop &each : loops)
-      if (fact.stream &&
-          (ast::mentions(fact.stream, each.counted.variable) || !isRepeatable(fact.stream)))
-        return llvm::createStringError("the launches are on streams of their own");
+      variables.push_back(each.counted.variable);
+    if (restsOn(fact.stream, variables)) {
+      if (std::string why = whyNotDefaultStream(context, fact.stream); !why.empty())
+        return llvm::createStringError("the launches are on streams of their own: " + why);
+      for (LaunchText &each : nest.launches)
+        each.dropStream();
+    } else if (fact.stream && !isRepeatable(fact.stream)) {
+      return llvm::createStringError("the stream of the launches has side effects");
+    }
     llvm::Expected<std::string> fast = nest.launchOf(generated, /*hasFallback=*/true);
     if (!fast)
       return fast.takeError();

@@ -86,12 +86,12 @@ static llvm::Error addChoice(const PassContext &context, Dispatchers dispatchers
     branches.push_back(std::move(**branch));
     launch = launch ? launch : &dispatcher->launchOf(fact);
   }
-  StringRef original = context.parsed().text().slice(launch->anchor().begin, launch->anchor().end);
   ++result.launches;
   result.conditional +=
       llvm::none_of(branches, [](const auto &each) { return each.condition.empty(); });
-  return result.edits.replaceAll(launch->anchor(),
-                                 choiceText(branches, original, launch->isInList()));
+  return result.edits.replaceAll(
+      launch->anchor(),
+      launch->inPlace(choiceText(branches, launch->original(), launch->isInList())));
 }
 
 llvm::Expected<Dispatch> kbopt::dispatchEdits(const PassContext &context, const KernelView &kernel,

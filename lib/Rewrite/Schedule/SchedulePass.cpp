@@ -304,9 +304,22 @@ llvm::Expected<Rewrite> SchedulePass::rewrite(const PassContext &context, const 
   if (before && *before == *schedule)
     return decline("'" + site.kernel->name() + "' has this schedule already");
   llvm::Expected<Rewrite> made = scheduleKernel(context, *site.kernel, *schedule);
-  if (!made)
-    return declined(made.takeError());
-  return made;
+  if (made)
+    return made;
+  constexpr size_t mostAlternatives = 8;
+  std::vector<std::string> others = alternatives(context, site, options);
+  others.resize(std::min(others.size(), mostAlternatives));
+  for (const std::string &text : others) {
+    llvm::Expected<Schedule> other = parseSchedule(text);
+    llvm::Expected<Rewrite> instead =
+        other ? scheduleKernel(context, *site.kernel, *other) : other.takeError();
+    if (instead) {
+      llvm::consumeError(made.takeError());
+      return instead;
+    }
+    llvm::consumeError(instead.takeError());
+  }
+  return declined(made.takeError());
 }
 
 //===-- Schedules ----------------------------------------------------------===//
