@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "LaunchLoop.h"
+#include "DirectiveGuard.h"
 #include "LaunchOrder.h"
 #include "LaunchText.h"
 #include "clang/AST/ParentMapContext.h"
@@ -90,9 +91,12 @@ public:
     if (!counted->end->getType()->isSignedIntegerOrEnumerationType() && !(begin && *begin >= 0))
       return refuse("compares its variable without a sign, and may begin below 0");
     StringRef text = writtenText(context, loop->getSourceRange());
-    if (text.empty() || text.contains('#'))
-      return refuse("comes from a macro or contains a directive of the preprocessor");
-    LaunchLoop result{*counted, ""};
+    if (text.empty())
+      return refuse("comes from a macro");
+    std::optional<std::string> guard = directiveGuard(text, offsetOf(fact.call) - offsetOf(loop));
+    if (!guard)
+      return refuse("contains directives of the preprocessor that are not around the launch alone");
+    LaunchLoop result{*counted, "", *guard};
     const auto *list = dyn_cast<CompoundStmt>(loop->getBody());
     bool isAfter = false;
     std::vector<const VarDecl *> assigned, declared;
@@ -114,7 +118,7 @@ public:
     if (!assigned.empty())
       return refuse("gives '" + assigned.front()->getName().str() +
                     "' a value, which may carry something to the next launch");
-    if (fact.call->getBeginLoc().isMacroID())
+    if (fact.call->getBeginLoc().isMacroID() || !guard->empty())
       return withTextAfter(std::move(result), body);
     if (list && isAfter)
       result.after = textAfterCore(list);
@@ -147,7 +151,13 @@ private:
       all.push_back(statement);
   }
 
-  /// \p result with those of \p body, which come from macros, that stand after the core.
+  /// Where \p statement, or the use of the macro that it comes from, begins in its file.
+  unsigned offsetOf(const Stmt *statement) const {
+    const SourceManager &sources = context.parsed().sources();
+    return sources.getFileOffset(sources.getExpansionLoc(statement->getBeginLoc()));
+  }
+
+  /// \p result with those of \p body, which may come from macros, that stand after the core.
   llvm::Expected<LaunchLoop> withTextAfter(LaunchLoop result,
                                            llvm::ArrayRef<const Stmt *> body) const {
     const auto *core = llvm::find_if(body, [&](const Stmt *each) { return isCore(each); });

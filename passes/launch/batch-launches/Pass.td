@@ -20,6 +20,8 @@ def BatchLaunches : RewritePass<"batch-launches"> {
     program must be seen to make all of them by `cudaStreamCreate`. Where it waits for one of them alone, it must have no memory that host and
     device share.
 
+    A loop with a launch between `#if` and `#endif` stays beside the new launch, which is for builds with the same macros.
+
     The loop stays as it is for arrays that overlap and for loops that do not run, which the host tests unless it is proven.
     The new kernel has no schedule: `schedule` and the passes that set keys give it one.
   }];

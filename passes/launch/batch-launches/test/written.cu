@@ -62,3 +62,53 @@ void from(float *x) {
   for (int i = 0; i < 8; ++i)
     addOne<<<2, 128, 0, all[i % 2]>>>(x + i * 256, 256);
 }
+
+// A loop with directives stays for builds with other macros.
+// CHECK-LABEL: void directives
+// CHECK: #if !defined(SLOW) && (STEP > 1)
+// CHECK-NEXT: addOne{{B}}atch5<<<(8 * 256 + 255) / 256, 256>>>(x, 256);
+// CHECK-NEXT: #else
+// CHECK-NEXT: for (int i = 0; i < 8; ++i) {
+// CHECK: #endif
+// CHECK-NEXT: }
+// CHECK-NEXT: #endif
+// CHECK-NEXT: }
+#define STEP 2
+void directives(float *x) {
+  for (int i = 0; i < 8; ++i) {
+#ifdef SLOW
+    addOne<<<1, 128>>>(x + i * 256, 128);
+#elif STEP > 1
+    addOne<<<2, 128>>>(x + i * 256, 256);
+#endif
+  }
+}
+
+// Unless a part of it may be missing elsewhere.
+// CHECK-LABEL: void elsewhere
+// CHECK-NEXT: for (int i = 0; i < 8; ++i) {
+void elsewhere(float *x) {
+  for (int i = 0; i < 8; ++i) {
+#ifdef SLOW
+    cudaDeviceSynchronize();
+#endif
+    addOne<<<2, 128>>>(x + i * 256, 256);
+  }
+}
+
+// CHECK-LABEL: void count
+// CHECK-NEXT: #if (STEP == 2)
+// CHECK-NEXT: if (times > 0 && {{.*}}) {
+// CHECK-NEXT: addOne{{B}}atch7<<<
+// CHECK: } else
+// CHECK-NEXT: #endif
+// CHECK-NEXT: for (int i = 0; i < times; ++i) {
+void count(float *x, int times) {
+  for (int i = 0; i < times; ++i) {
+#if STEP == 2
+    addOne<<<2, 128>>>(x + i * 256, 256);
+    if (cudaGetLastError() != cudaSuccess)
+      printf("failed\n");
+#endif
+  }
+}
