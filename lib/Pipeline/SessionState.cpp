@@ -260,6 +260,15 @@ llvm::Expected<StepResult> RewriteSession::State::rewriteByRule(const RewritePas
       miss("overlaps with the rewrite of an earlier site; run the pass again");
       continue;
     }
+    if (found->size() > 1 && !step.site) { // the kernels of other sites do without it
+      llvm::Expected<std::string> why = whyNotCompiling(rewrite->edits);
+      if (!why)
+        return why.takeError();
+      if (!why->empty()) {
+        miss(*why);
+        continue;
+      }
+    }
     remark.kind = RemarkKind::Passed;
     remark.message = rewrite->summary;
     bool runs = options.bisectLimit < 0 || rewrites < options.bisectLimit;
@@ -292,26 +301,41 @@ llvm::Expected<StepResult> RewriteSession::State::rewriteByRule(const RewritePas
       if (const Schedule *schedule = passContext->scheduleOf(kernel))
         result.run->schedules.emplace(kernel.fact.usr, scheduleText(*schedule));
   }
-  llvm::Expected<std::string> text =
-      applyEdits(parsed->text(), all, {FormatChoice::FileStyle, command.file});
+  llvm::Expected<std::string> why = whyNotCompiling(all);
+  if (!why)
+    return why.takeError();
+  if (!why->empty()) {
+    for (Remark &remark : result.remarks)
+      if (remark.kind == RemarkKind::Passed) {
+        remark.kind = RemarkKind::Missed;
+        remark.message = *why;
+      }
+    result.rewritten = 0;
+    result.run.reset();
+    return result;
+  }
+  llvm::Expected<std::string> text = textWith(all);
   if (!text)
     return text.takeError();
-  bool addsKernel = llvm::any_of(
-      all, [](const Edit &each) { return StringRef(each.replacement).contains("__global__"); });
-  if (addsKernel)
-    if (std::string why = whyNotParsable(*text); !why.empty()) {
-      for (Remark &remark : result.remarks)
-        if (remark.kind == RemarkKind::Passed) {
-          remark.kind = RemarkKind::Missed;
-          remark.message = "the new kernel does not compile: " + why;
-        }
-      result.rewritten = 0;
-      result.run.reset();
-      return result;
-    }
   edited = std::move(*text);
   result.edits = std::move(all);
   return result;
+}
+
+llvm::Expected<std::string> RewriteSession::State::textWith(const Edits &edits) const {
+  return applyEdits(parsed->text(), edits, {FormatChoice::FileStyle, command.file});
+}
+
+llvm::Expected<std::string> RewriteSession::State::whyNotCompiling(const Edits &edits) {
+  if (llvm::none_of(edits, [](const Edit &each) {
+        return StringRef(each.replacement).contains("__global__");
+      }))
+    return "";
+  llvm::Expected<std::string> text = textWith(edits);
+  if (!text)
+    return text.takeError();
+  std::string why = whyNotParsable(*text);
+  return why.empty() ? "" : "the new kernel does not compile: " + why;
 }
 
 std::string RewriteSession::State::whyNotParsable(StringRef text) {

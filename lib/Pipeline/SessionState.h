@@ -118,9 +118,14 @@ private:
   /// `rewrite` of this very program by a rule.
   llvm::Expected<StepResult> rewriteByRule(const RewritePass &pass, const PassInfo &info,
                                            const Step &step, std::string &edited);
-  /// What clang says of \p text, if it is no program. A kernel that was printed from a nest is new
-  /// text as a whole, so that it is looked at before anything rests on it.
+  /// What clang says of \p text, if it is no program.
   std::string whyNotParsable(llvm::StringRef text);
+  /// Why the program with \p edits is none, where they add a kernel; empty if it is one. A kernel
+  /// that was printed from a nest is new text as a whole, so that it is looked at before anything
+  /// rests on it.
+  llvm::Expected<std::string> whyNotCompiling(const Edits &edits);
+  /// The program's text with \p edits.
+  llvm::Expected<std::string> textWith(const Edits &edits) const;
   /// Adds the edits of kernels that steps before scheduled and \p changed does not hold.
   llvm::Error addScheduled(const KernelSchedules &changed, Edits &edits);
   /// The assisted form of a pass: what a reply says, held to the rules on edits.

@@ -121,8 +121,9 @@ static std::string formOf(kb::NestOp nest) {
   return text;
 }
 
-RaisedKernel PassContext::raised(const KernelView &kernel) const {
-  llvm::SmallVector<kb::KernelOp> launched; // in the order of the launches
+/// The instances of \p kernel that are launched, in the order of the launches; all where none is.
+static llvm::SmallVector<kb::KernelOp> launchedInstances(const KernelView &kernel) {
+  llvm::SmallVector<kb::KernelOp> launched;
   for (const LaunchFact &launch : kernel.launches)
     for (kb::KernelOp op : kernel.ops)
       if (llvm::is_contained(launch.mangledNames, op.getSymName()) &&
@@ -130,6 +131,16 @@ RaisedKernel PassContext::raised(const KernelView &kernel) const {
         launched.push_back(op);
   if (launched.empty())
     launched.assign(kernel.ops.begin(), kernel.ops.end());
+  return launched;
+}
+
+/// Whether \p nest holds for one instance of the kernel alone.
+static bool isOfOneInstance(kb::NestOp nest) {
+  return !nest.getHeader() || nest.getHeader()->empty();
+}
+
+RaisedKernel PassContext::raised(const KernelView &kernel) const {
+  llvm::SmallVector<kb::KernelOp> launched = launchedInstances(kernel);
   if (launched.empty())
     return {nullptr, nullptr, "nothing is known about the kernel's device code"};
   RaisedKernel result{launched.front(), nullptr, ""};
@@ -147,17 +158,30 @@ RaisedKernel PassContext::raised(const KernelView &kernel) const {
         reason = none.reason;
       continue; // another instance may be, and a launch can tell them apart
     }
-    if (!result.nest && !reason.empty() && nest.getHeader() && !nest.getHeader()->empty())
+    if (!result.nest && !reason.empty() && !isOfOneInstance(nest))
       return {instance, nullptr, reason};
     if (!result.nest)
       result = {instance, nest, ""};
     else if (formOf(result.nest) != formOf(nest))
       return {instance, nullptr,
               "the instances of '" + kernel.name().str() + "' do not compute the same"};
-    if (!nest.getHeader() || nest.getHeader()->empty())
-      break; // of this instance alone
+    if (isOfOneInstance(nest))
+      break;
   }
   if (!result.nest)
     result.reason = reason;
   return result;
+}
+
+std::vector<RaisedKernel> PassContext::raisedInstances(const KernelView &kernel) const {
+  RaisedKernel first = raised(kernel);
+  if (!first.nest)
+    return {};
+  std::vector<RaisedKernel> all{first};
+  if (isOfOneInstance(first.nest))
+    for (kb::KernelOp instance : launchedInstances(kernel))
+      if (auto nest = mlir::dyn_cast_or_null<kb::NestOp>(raisedOp(*ir, instance));
+          nest && instance != first.instance && isOfOneInstance(nest))
+        all.push_back({instance, nest, ""});
+  return all;
 }

@@ -6,7 +6,9 @@
 #include "DeviceSettling.h"
 #include "DeviceUnits.h"
 #include "HostRefusals.h"
+#include "LeadingIncludes.h"
 #include "ToolkitPch.h"
+#include "UserMacros.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FileSystem.h"
 #include "kb-opt/Support/ShownNames.h"
@@ -26,22 +28,24 @@ namespace {
 
 /// A folder for one run of clang: the text, and an overlay that puts it in the
 /// place of the original file, so that relative includes, __FILE__ and debug
-/// locations are right and the output does not depend on the folder.
+/// locations are right and the output does not depend on the folder. The header
+/// with the user's macros is there, too.
 class Workplace {
 public:
   static llvm::Expected<Workplace> create(const CompileCommand &command, StringRef text);
 
   std::string file(StringRef name) const { return folder.file(name); }
-  /// clang's arguments that make it see the text and \p headers.
+  /// clang's arguments that make it see the text and \p headers. The user's macros may be among
+  /// those, too.
   llvm::Expected<std::vector<std::string>> overlay(llvm::ArrayRef<VirtualFile> headers) const;
   /// The headers of CompatHeader.h, written here.
   llvm::Expected<std::vector<VirtualFile>> ownHeaders() const;
 
 private:
-  Workplace(TemporaryDirectory folder, VirtualFile source)
-      : folder(std::move(folder)), source(std::move(source)) {}
+  Workplace(TemporaryDirectory folder, VirtualFile source, VirtualFile macros)
+      : folder(std::move(folder)), source(std::move(source)), macros(std::move(macros)) {}
   TemporaryDirectory folder;
-  VirtualFile source;
+  VirtualFile source, macros;
 };
 
 } // namespace
@@ -53,7 +57,10 @@ llvm::Expected<Workplace> Workplace::create(const CompileCommand &command, Strin
   VirtualFile source{command.file, folder->file("source.cu")};
   if (llvm::Error error = realFileSystem().write(source.realPath, text))
     return std::move(error);
-  return Workplace(std::move(*folder), std::move(source));
+  VirtualFile macros{(compatFolder + "/" + macrosHeader).str(), folder->file(macrosHeader)};
+  if (llvm::Error error = realFileSystem().write(macros.realPath, userMacrosText(command)))
+    return std::move(error);
+  return Workplace(std::move(*folder), std::move(source), std::move(macros));
 }
 
 llvm::Expected<std::vector<VirtualFile>> Workplace::ownHeaders() const {
@@ -70,6 +77,8 @@ llvm::Expected<std::vector<std::string>>
 Workplace::overlay(llvm::ArrayRef<VirtualFile> headers) const {
   std::vector<VirtualFile> files(headers.begin(), headers.end());
   files.push_back(source);
+  if (llvm::none_of(headers, [&](const VirtualFile &each) { return each.name == macros.name; }))
+    files.push_back(macros);
   if (llvm::Error error = realFileSystem().write(file("overlay.yaml"), overlayOf(files)))
     return std::move(error);
   return std::vector<std::string>{"-vfsoverlay", file("overlay.yaml")};
@@ -156,6 +165,7 @@ static llvm::Expected<Digest> keyOf(const CompileCommand &command, StringRef tex
   builder.add(command.file).add(command.shownFile).add(command.directory);
   for (const CompatHeader &header : compatHeaders())
     builder.add(header.name).add(header.text);
+  builder.add(userMacrosText(command));
   for (const auto *arguments : {&compile.side, &compile.more})
     for (const std::string &argument : *arguments)
       builder.add(argument);
@@ -169,7 +179,8 @@ static llvm::Expected<CompileOutcome>
 compileText(ProcessRunner &runner, const CompileLimits &limits, const CompileCommand &command,
             StringRef text, const Workplace &place, const TextCompile &compile) {
   std::vector<std::string> meaning = compatArguments();
-  meaning.insert(meaning.end(), compile.side.begin(), compile.side.end());
+  llvm::append_range(meaning, macroArguments());
+  llvm::append_range(meaning, compile.side);
   std::string output = place.file("compiled"), rule = place.file("inputs.d");
   auto attempt = [&](llvm::ArrayRef<VirtualFile> headers,
                      llvm::ArrayRef<std::string> pch) -> llvm::Expected<CompileOutcome> {
@@ -184,7 +195,8 @@ compileText(ProcessRunner &runner, const CompileLimits &limits, const CompileCom
     return runCompiler(runner, limits, command, std::move(*arguments), output, compile.what);
   };
   auto run = [&]() -> llvm::Expected<CompileOutcome> {
-    std::optional<ToolkitPch> pch = findToolkitPch(runner, limits, command, meaning);
+    std::optional<ToolkitPch> pch =
+        findToolkitPch(runner, limits, command, compile.side, leadingIncludes(command, text));
     if (pch) {
       llvm::Expected<CompileOutcome> outcome =
           attempt(pch->headers, {"-Xclang", "-include-pch", "-Xclang", pch->file});

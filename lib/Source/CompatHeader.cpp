@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "CompatHeader.h"
 
+#include "UserMacros.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 using namespace kbopt;
@@ -15,7 +16,10 @@ using namespace kbopt;
 // told that this is clang.
 static constexpr llvm::StringLiteral cudaText = R"(#pragma once
 #pragma clang system_header
+#include <assert.h>
 #include <math.h>
+#include <new>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -230,8 +234,12 @@ std::vector<std::string> kbopt::compatArguments() {
   return {"-include", (compatFolder + "/" + headers[0].name).str(), "-isystem", compatFolder.str()};
 }
 
+std::vector<std::string> kbopt::macroArguments() {
+  return {"-include", (compatFolder + "/" + macrosHeader).str()};
+}
+
 llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem>
-kbopt::filesWithCompatHeaders(llvm::StringRef directory) {
+kbopt::filesWithCompatHeaders(const CompileCommand &command) {
   // A physical file system has a working directory of its own: no thread
   // changes another's.
   llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> disk(
@@ -241,7 +249,9 @@ kbopt::filesWithCompatHeaders(llvm::StringRef directory) {
   for (const CompatHeader &header : headers)
     memory->addFile(compatFolder + "/" + header.name, /*ModificationTime=*/0,
                     llvm::MemoryBuffer::getMemBuffer(header.text, header.name));
+  memory->addFile(compatFolder + "/" + macrosHeader, /*ModificationTime=*/0,
+                  llvm::MemoryBuffer::getMemBufferCopy(userMacrosText(command), macrosHeader));
   files->pushOverlay(memory);
-  files->setCurrentWorkingDirectory(directory);
+  files->setCurrentWorkingDirectory(command.directory);
   return files;
 }

@@ -9,6 +9,7 @@
 #ifndef KBOPT_LIB_SOURCE_COMPATHEADER_H
 #define KBOPT_LIB_SOURCE_COMPATHEADER_H
 
+#include "kb-opt/Source/CompileCommand.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/IntrusiveRefCntPtr.h"
 #include "llvm/ADT/StringRef.h"
@@ -20,19 +21,22 @@ namespace kbopt {
 
 inline constexpr llvm::StringLiteral compatFolder = "/kb-opt/include";
 
-/// One header in compatFolder.
+/// One header in compatFolder, the same for all commands.
 struct CompatHeader {
   llvm::StringLiteral name;
   llvm::StringLiteral text;
 };
 llvm::ArrayRef<CompatHeader> compatHeaders();
 
-/// clang's arguments that bring them in.
+/// clang's arguments that bring them in. They stand before the user's.
 std::vector<std::string> compatArguments();
+/// Those that bring in the user's macros (UserMacros.h), between compatArguments() and the user's.
+std::vector<std::string> macroArguments();
 
-/// The real files with the headers among them; the working directory is
-/// \p directory. Each call makes one of its own.
-llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> filesWithCompatHeaders(llvm::StringRef directory);
+/// The real files with the headers and the macros of \p command among them; the working directory
+/// is the command's. Each call makes one of its own.
+llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem>
+filesWithCompatHeaders(const CompileCommand &command);
 
 } // namespace kbopt
 

@@ -4,6 +4,7 @@
 
 #include "ClangFlags.h"
 #include "Database.h"
+#include "UserMacros.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/Installation.h"
 #include "llvm/ADT/SmallString.h"
@@ -30,7 +31,7 @@ std::vector<std::string> CompileCommand::commonArguments() const {
       "-Wno-c++11-narrowing",
       "-Wno-register",
   };
-  arguments.insert(arguments.end(), clangFlags.begin(), clangFlags.end());
+  llvm::append_range(arguments, withoutUserMacros(clangFlags));
   for (const std::string &folder : toolkit.includeFolders())
     if (StringRef(folder).ends_with("cccl"))
       arguments.insert(arguments.end(), {"-isystem", folder});
@@ -46,7 +47,7 @@ std::vector<std::string> CompileCommand::deviceArguments() const {
 std::vector<std::string> CompileCommand::hostArguments() const {
   std::vector<std::string> arguments = commonArguments();
   arguments.push_back("--cuda-host-only");
-  arguments.insert(arguments.end(), hostFlags.begin(), hostFlags.end());
+  llvm::append_range(arguments, withoutUserMacros(hostFlags));
   return arguments;
 }
 

@@ -18,7 +18,7 @@ using llvm::StringRef;
 namespace fs = llvm::sys::fs;
 namespace path = llvm::sys::path;
 
-/// Entries kept beside each other; one is 10 to 30 MB.
+/// Entries kept beside each other; one is 10 to 50 MB.
 static constexpr size_t entriesKept = 16;
 
 std::string kbopt::childOf(StringRef folder, StringRef name) {

@@ -42,7 +42,7 @@ llvm::Expected<std::set<std::string>> kbopt::includedFiles(const CompileCommand 
       return invocation.takeError();
     clang::CompilerInstance compiler(std::move(*invocation),
                                      std::make_shared<clang::PCHContainerOperations>());
-    compiler.setVirtualFileSystem(filesWithCompatHeaders(command.directory));
+    compiler.setVirtualFileSystem(filesWithCompatHeaders(command));
     compiler.createDiagnostics(new clang::IgnoringDiagConsumer());
     compiler.addDependencyCollector(std::make_shared<UserFiles>(command, files));
     clang::PreprocessOnlyAction action;

@@ -24,17 +24,19 @@ kbopt::askDriver(const CompileCommand &command, std::vector<std::string> argumen
   llvm::Expected<std::string> clang = findClang();
   if (!clang)
     return clang.takeError();
-  arguments.insert(arguments.begin(), {*clang, "--driver-mode=g++", "-fsyntax-only"});
-  llvm::append_range(arguments, compatArguments());
-  arguments.push_back(command.file);
+  std::vector<std::string> all{*clang, "--driver-mode=g++", "-fsyntax-only"};
+  llvm::append_range(all, compatArguments());
+  llvm::append_range(all, macroArguments());
+  llvm::append_range(all, arguments);
+  all.push_back(command.file);
   std::vector<const char *> pointers;
-  for (const std::string &argument : arguments)
+  for (const std::string &argument : all)
     pointers.push_back(argument.c_str());
 
   DiagnosticCollector collector(command.file, command.shownFile);
   clang::DiagnosticOptions diagnosticOptions;
   clang::CreateInvocationOptions options;
-  options.VFS = filesWithCompatHeaders(command.directory);
+  options.VFS = filesWithCompatHeaders(command);
   options.Diags = clang::CompilerInstance::createDiagnostics(*options.VFS, diagnosticOptions,
                                                              &collector, /*ShouldOwnClient=*/false);
   std::unique_ptr<clang::CompilerInvocation> invocation =

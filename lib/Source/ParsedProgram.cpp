@@ -5,6 +5,7 @@
 #include "CompatHeader.h"
 #include "DiagnosticCollector.h"
 #include "Invocation.h"
+#include "LeadingIncludes.h"
 #include "ParserPch.h"
 #include "kb-opt/Source/AstPrograms.h"
 #include "kb-opt/Support/Error.h"
@@ -229,7 +230,7 @@ llvm::Expected<std::unique_ptr<ParsedProgram>> ProgramParser::parse(const Compil
   program->sourceText = text.str();
   program->comments = Suppressions::parse(text);
   auto buffer = llvm::MemoryBuffer::getMemBufferCopy(text, command.file);
-  auto files = filesWithCompatHeaders(command.directory);
+  auto files = filesWithCompatHeaders(command);
   auto containers = std::make_shared<clang::PCHContainerOperations>();
 
   // The longest run of directives at the head of the text; it may be empty,
@@ -262,7 +263,7 @@ llvm::Expected<std::unique_ptr<ParsedProgram>> ProgramParser::parse(const Compil
         preamble =
             std::make_shared<Preamble>(Preamble{std::move(*built), std::move(notes.ids), headers});
     };
-    const std::string headers = findParserPch(command, *base);
+    const std::string headers = findParserPch(command, *base, leadingIncludes(command, text));
     build(headers);
     if (!preamble && !headers.empty()) {
       // Be it the text or a header that changed since: the plain way decides.

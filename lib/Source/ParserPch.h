@@ -14,11 +14,13 @@
 
 namespace kbopt {
 
-/// The file with what \p invocation of \p command includes before the program, made in the user's
-/// cache folder if need be. Empty where it cannot be made, or where the user includes headers
-/// there: an edit of those must show. Safe between processes.
+/// The file with what \p invocation of \p command includes before the user's macros, made in the
+/// user's cache folder if need be; where the program begins with \p includes (leadingIncludes),
+/// with the macros and those, too. Empty where it cannot be made, or where the user includes
+/// headers before the program: an edit of those must show. Safe between processes.
 std::string findParserPch(const CompileCommand &command,
-                          const clang::CompilerInvocation &invocation);
+                          const clang::CompilerInvocation &invocation,
+                          llvm::ArrayRef<std::string> includes);
 
 /// Removes the file, so that the next one is made anew: a program did not compile with it, and did
 /// without.

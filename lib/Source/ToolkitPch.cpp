@@ -4,7 +4,9 @@
 
 #include "CompatHeader.h"
 #include "HeaderCache.h"
+#include "UserMacros.h"
 #include "kb-opt/Support/FileSystem.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
@@ -41,47 +43,66 @@ std::string kbopt::overlayOf(llvm::ArrayRef<VirtualFile> files) {
   return text;
 }
 
+namespace {
+/// A header of CompatHeader.h or UserMacros.h in an entry.
+struct EntryHeader {
+  VirtualFile file;
+  std::string text;
+};
+} // namespace
+
+static std::vector<EntryHeader> headersIn(StringRef entry, const CompileCommand &command,
+                                          llvm::ArrayRef<std::string> includes) {
+  std::vector<EntryHeader> headers;
+  auto add = [&](StringRef name, StringRef text) {
+    headers.push_back({{childOf(compatFolder, name), childOf(entry, name)}, text.str()});
+  };
+  for (const CompatHeader &header : compatHeaders())
+    add(header.name, header.text);
+  if (!includes.empty())
+    add(macrosHeader, userMacrosText(command));
+  return headers;
+}
+
+static std::vector<VirtualFile> filesOf(llvm::ArrayRef<EntryHeader> headers) {
+  std::vector<VirtualFile> files;
+  for (const EntryHeader &header : headers)
+    files.push_back(header.file);
+  return files;
+}
+
 /// The name of the entry: everything that the precompiled header depends on.
 /// Headers are not in it; clang compares their sizes and times itself.
 static Digest entryName(const CompileCommand &command, llvm::ArrayRef<std::string> arguments,
-                        StringRef clang) {
+                        llvm::ArrayRef<EntryHeader> headers, StringRef clang) {
   DigestBuilder builder;
   builder.add(formatVersion).add(clang).add(command.toolkit.version);
   // Where relative folders of the user's begin. Those of compatArguments() and
   // the toolkit are absolute.
-  if (!command.clangFlags.empty())
+  if (!withoutUserMacros(command.clangFlags).empty())
     builder.add(command.directory);
   fs::file_status status;
   if (!fs::status(clang, status))
     builder.add(status.getSize())
         .add(uint64_t(status.getLastModificationTime().time_since_epoch().count()));
-  for (const CompatHeader &header : compatHeaders())
-    builder.add(header.name).add(header.text);
+  for (const EntryHeader &header : headers)
+    builder.add(header.file.name).add(header.text);
   for (const std::string &argument : arguments)
     builder.add(argument);
   return builder.finish();
 }
 
-static std::vector<VirtualFile> headersIn(StringRef entry) {
-  std::vector<VirtualFile> headers;
-  for (const CompatHeader &header : compatHeaders())
-    headers.push_back({childOf(compatFolder, header.name), childOf(entry, header.name)});
-  return headers;
-}
-
-/// Fills the folder \p entry; false if it cannot be done.
+/// Fills the folder \p entry with \p headers and what clang makes of them; false if it cannot be
+/// done.
 static bool build(ProcessRunner &runner, const CompileLimits &limits, const CompileCommand &command,
                   llvm::ArrayRef<std::string> arguments, StringRef clang, StringRef input,
-                  StringRef entry) {
-  FileSystem &files = realFileSystem();
-  std::vector<VirtualFile> headers = headersIn(entry);
-  std::vector<std::pair<std::string, StringRef>> contents;
-  for (const CompatHeader &header : compatHeaders())
-    contents.emplace_back(childOf(entry, header.name), header.text);
-  std::string overlay = childOf(entry, "overlay.yaml"), overlayText = overlayOf(headers);
-  contents.emplace_back(overlay, overlayText);
+                  StringRef entry, llvm::ArrayRef<EntryHeader> headers) {
+  std::string overlay = childOf(entry, "overlay.yaml");
+  std::vector<std::pair<std::string, std::string>> contents{{overlay, overlayOf(filesOf(headers))}};
+  for (const EntryHeader &header : headers)
+    contents.emplace_back(header.file.realPath, header.text);
   for (const auto &[name, text] : contents)
-    if (llvm::Error error = files.write(name, text)) {
+    if (llvm::Error error = realFileSystem().write(name, text)) {
       llvm::consumeError(std::move(error));
       return false;
     }
@@ -107,10 +128,11 @@ static bool build(ProcessRunner &runner, const CompileLimits &limits, const Comp
 
 std::optional<ToolkitPch> kbopt::findToolkitPch(ProcessRunner &runner, const CompileLimits &limits,
                                                 const CompileCommand &command,
-                                                llvm::ArrayRef<std::string> arguments) {
+                                                llvm::ArrayRef<std::string> arguments,
+                                                llvm::ArrayRef<std::string> includes) {
   // A header of the user's own that stands before everything would be in it,
   // and an edit of that header need not change its size.
-  if (llvm::any_of(arguments.drop_front(2), [](StringRef argument) {
+  if (llvm::any_of(arguments, [](StringRef argument) {
         return argument.starts_with("-include") || argument.starts_with("-imacros");
       }))
     return std::nullopt;
@@ -119,18 +141,24 @@ std::optional<ToolkitPch> kbopt::findToolkitPch(ProcessRunner &runner, const Com
     llvm::consumeError(clang.takeError());
     return std::nullopt;
   }
+  std::vector<std::string> all = compatArguments();
+  if (!includes.empty())
+    llvm::append_range(all, macroArguments());
+  llvm::append_range(all, arguments);
+  for (const std::string &name : includes)
+    all.insert(all.end(), {"-include", name});
   std::string folder = limits.cacheFolder.empty() ? userCacheDirectory() : limits.cacheFolder;
   std::string input = emptyProgram(folder);
-  std::string entry =
-      childOf(childOf(folder, "cuda-headers"), entryName(command, arguments, *clang));
-  ToolkitPch found{childOf(entry, "toolkit.pch"), headersIn(entry)};
+  std::string entry = childOf(childOf(folder, "cuda-headers"),
+                              entryName(command, all, headersIn("", command, includes), *clang));
 
   bool made = makeCacheEntry(entry, [&](StringRef draft) {
-    return build(runner, limits, command, arguments, *clang, input, draft);
+    return build(runner, limits, command, all, *clang, input, draft,
+                 headersIn(draft, command, includes));
   });
   if (!made)
     return std::nullopt;
-  return found;
+  return ToolkitPch{childOf(entry, "toolkit.pch"), filesOf(headersIn(entry, command, includes))};
 }
 
 void kbopt::forgetToolkitPch(const ToolkitPch &pch) {

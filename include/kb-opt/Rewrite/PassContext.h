@@ -63,6 +63,9 @@ public:
   /// The form of the instance that is launched. A template's instances must agree if the form has a
   /// template header.
   RaisedKernel raised(const KernelView &kernel) const;
+  /// raised() and, where that is of its instance alone, the forms of the other instances that are
+  /// launched. Without raised() there is none.
+  std::vector<RaisedKernel> raisedInstances(const KernelView &kernel) const;
   /// What steps before have set; null if nothing.
   const Schedule *scheduleOf(const KernelView &kernel) const;
   void setSchedules(KernelSchedules newSchedules) { schedules = std::move(newSchedules); }

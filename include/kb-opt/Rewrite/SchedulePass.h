@@ -28,6 +28,12 @@ protected:
   virtual llvm::Expected<Schedule> reschedule(const PassContext &context, kb::NestOp nest,
                                               const Schedule *before,
                                               const PassOptions &options) const = 0;
+  /// Schedules to take instead, as text and best first, where no launch can choose the one that
+  /// `reschedule` gives.
+  virtual std::vector<std::string> alternatives(const PassContext &context, const Site &site,
+                                                const PassOptions &options) const {
+    return {};
+  }
 };
 
 /// A pass whose options are keys of the schedule. It goes on with what steps before it set, or else

@@ -69,7 +69,8 @@ struct CompileCommand {
   CudaToolkit toolkit;
 
   /// clang's arguments for both sides, without argv[0], input, output and
-  /// mode: language, toolkit, architecture and the user's flags.
+  /// mode: language, toolkit, architecture and the user's flags, but for the macros that a header
+  /// defines (lib/Source/UserMacros.h).
   std::vector<std::string> commonArguments() const;
   /// commonArguments() for the device side: --cuda-device-only.
   std::vector<std::string> deviceArguments() const;

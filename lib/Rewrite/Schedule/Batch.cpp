@@ -4,6 +4,7 @@
 #include "kb-opt/Rewrite/Schedule/Batch.h"
 #include "BatchNest.h"
 #include "LaunchOrder.h"
+#include "StreamUse.h"
 #include "kb-opt/Schedule/PlainKernel.h"
 #include "clang/AST/DeclTemplate.h"
 #include "llvm/ADT/StringExtras.h"
@@ -61,13 +62,10 @@ private:
     Rewrite rewrite;
     if (llvm::Error error = addDefinition(rewrite.edits, *generated))
       return std::move(error);
-    AnchorOrReason anchor = anchorOf(context.parsed(), loops.front().counted.loop, fact.host);
-    if (!anchor)
-      return llvm::createStringError("the loop cannot be changed: " + anchor.reason());
-    llvm::Expected<std::string> text = launchText(*nest, *generated, loops, *anchor);
-    if (!text)
-      return text.takeError();
-    if (llvm::Error error = rewrite.edits.replaceAll(*anchor, *text))
+    llvm::Expected<std::string> fast = launchText(*nest, *generated, loops);
+    if (!fast)
+      return fast.takeError();
+    if (llvm::Error error = addLaunch(rewrite.edits, *nest, loops, *fast))
       return std::move(error);
     rewrite.promise = Promise::Reassociates;
     rewrite.summary =
@@ -119,13 +117,55 @@ private:
     return edits.insertAfter(*anchor, "\n\n" + StringRef(generated.definition).trim().str());
   }
 
-  /// What takes the place of the outermost loop, which stands at \p anchor.
-  llvm::Expected<std::string> launchText(const LaunchedNest &nest, const GeneratedKernel &generated,
-                                         llvm::ArrayRef<LaunchLoop> loops, const Anchor &anchor) {
+  /// Puts \p fast in the place of the outermost loop, or before it where it may not be run.
+  llvm::Error addLaunch(Edits &edits, const LaunchedNest &nest, llvm::ArrayRef<LaunchLoop> loops,
+                        const std::string &fast) {
+    const ForStmt *loop = loops.front().counted.loop;
+    if (!loops.front().guard.empty())
+      return addGuarded(edits, nest, loops.front(), fast);
+    AnchorOrReason anchor = anchorOf(context.parsed(), loop, fact.host);
+    if (!anchor)
+      return llvm::createStringError("the loop cannot be changed: " + anchor.reason());
+    StringRef text = context.parsed().text().slice(anchor->begin, anchor->end);
+    return edits.replaceAll(
+        *anchor, nest.open.empty() ? fast : whereAllHold(nest.open, fast, text.str() + "\n"));
+  }
+
+  /// The same for a loop with directives, which stays whole for builds with other macros.
+  llvm::Error addGuarded(Edits &edits, const LaunchedNest &nest, const LaunchLoop &outermost,
+                         const std::string &fast) {
+    const ForStmt *loop = outermost.counted.loop;
+    auto anchorAt = [&](SourceLocation token) {
+      return anchorOfRange(context.parsed(), SourceRange(token), fact.host,
+                           loop->getStmtClassName());
+    };
+    AnchorOrReason begin = anchorAt(loop->getForLoc()), end = anchorAt(loop->getEndLoc());
+    if (!begin || !end || !isa<CompoundStmt>(loop->getBody()))
+      return llvm::createStringError("the loop contains directives of the preprocessor");
+    const StringRef line = context.parsed().text().take_front(begin->begin).rsplit('\n').second;
+    const std::string start = (line.trim().empty() ? "" : "\n") + ("#if " + outermost.guard) + "\n";
+    if (!nest.open.empty())
+      return edits.insertBefore(*begin, start + "if (" + allOf(nest.open) + ") {\n" + fast +
+                                            "\n} else\n#endif\n");
+    if (llvm::Error error = edits.insertBefore(*begin, start + fast + "\n#else\n"))
+      return error;
+    return edits.insertAfter(*end, "\n#endif");
+  }
+
+  /// The one launch, and what the loops do after theirs.
+  llvm::Expected<std::string> launchText(LaunchedNest &nest, const GeneratedKernel &generated,
+                                         llvm::ArrayRef<LaunchLoop> loops) {
+    std::vector<const VarDecl *> variables;
     for (const LaunchLoop &each : loops)
-      if (fact.stream &&
-          (ast::mentions(fact.stream, each.counted.variable) || !isRepeatable(fact.stream)))
-        return llvm::createStringError("the launches are on streams of their own");
+      variables.push_back(each.counted.variable);
+    if (restsOn(fact.stream, variables)) {
+      if (std::string why = whyNotDefaultStream(context, fact.stream); !why.empty())
+        return llvm::createStringError("the launches are on streams of their own: " + why);
+      for (LaunchText &each : nest.launches)
+        each.dropStream();
+    } else if (fact.stream && !isRepeatable(fact.stream)) {
+      return llvm::createStringError("the stream of the launches has side effects");
+    }
     llvm::Expected<std::string> fast = nest.launchOf(generated, /*hasFallback=*/true);
     if (!fast)
       return fast.takeError();
@@ -134,10 +174,7 @@ private:
     for (const LaunchLoop &each : llvm::reverse(loops))
       if (!each.after.empty() && each.after != last)
         after += "\n" + (last = each.after);
-    if (nest.open.empty())
-      return after.empty() ? *fast : "{\n" + *fast + after + "\n}";
-    StringRef loop = context.parsed().text().slice(anchor.begin, anchor.end);
-    return whereAllHold(nest.open, *fast + after, loop.str() + "\n");
+    return after.empty() || !nest.open.empty() ? *fast + after : "{\n" + *fast + after + "\n}";
   }
 
   const PassContext &context;

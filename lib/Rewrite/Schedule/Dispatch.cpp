@@ -86,22 +86,23 @@ static llvm::Error addChoice(const PassContext &context, Dispatchers dispatchers
     branches.push_back(std::move(**branch));
     launch = launch ? launch : &dispatcher->launchOf(fact);
   }
-  StringRef original = context.parsed().text().slice(launch->anchor().begin, launch->anchor().end);
   ++result.launches;
   result.conditional +=
       llvm::none_of(branches, [](const auto &each) { return each.condition.empty(); });
-  return result.edits.replaceAll(launch->anchor(),
-                                 choiceText(branches, original, launch->isInList()));
+  return result.edits.replaceAll(
+      launch->anchor(),
+      launch->inPlace(choiceText(branches, launch->original(), launch->isInList())));
 }
 
 llvm::Expected<Dispatch> kbopt::dispatchEdits(const PassContext &context, const KernelView &kernel,
-                                              kb::KernelOp instance, kb::NestOp nest,
-                                              llvm::ArrayRef<GeneratedKernel> generated) {
+                                              llvm::ArrayRef<ScheduledKernel> scheduled) {
   std::vector<std::unique_ptr<Dispatcher>> dispatchers;
   std::string reason;
-  for (const GeneratedKernel &each : generated) {
-    auto dispatcher = std::make_unique<Dispatcher>(context, kernel, instance, nest, each);
-    if (llvm::Error error = dispatcher->prepare(&each == &generated.back())) {
+  for (auto [number, each] : llvm::enumerate(scheduled)) {
+    auto dispatcher = std::make_unique<Dispatcher>(context, kernel, each);
+    const bool isLast =
+        number + 1 == scheduled.size() || scheduled[number + 1].instance != each.instance;
+    if (llvm::Error error = dispatcher->prepare(isLast)) {
       std::string why = llvm::toString(std::move(error));
       if (reason.empty())
         reason = std::move(why);

@@ -43,16 +43,17 @@ void Dispatcher::leaveTo(llvm::ArrayRef<std::unique_ptr<Dispatcher>> earlier) {
   };
   llvm::erase_if(choices, [&](const Choice &mine) {
     return llvm::any_of(earlier, [&](const std::unique_ptr<Dispatcher> &other) {
-      return llvm::any_of(other->choices, [&](const Choice &each) {
-        return &each.launch.fact() == &mine.launch.fact() &&
-               llvm::set_is_subset(textsOf(each), textsOf(mine));
-      });
+      return other->instance == instance && llvm::any_of(other->choices, [&](const Choice &each) {
+               return &each.launch.fact() == &mine.launch.fact() &&
+                      llvm::set_is_subset(textsOf(each), textsOf(mine));
+             });
     });
   });
 }
 
 void Dispatcher::shareTest(Dispatcher &other) {
-  if (tester || other.tester || !test.isNeeded() || !(test == other.test))
+  if (tester || other.tester || !test.isNeeded() || other.instance != instance ||
+      !(test == other.test))
     return;
   tester = &other;
   other.testedNames.push_back(generated.name);

@@ -17,15 +17,16 @@ namespace kbopt {
 
 class Dispatcher {
 public:
-  Dispatcher(const PassContext &context, const KernelView &kernel, kb::KernelOp instance,
-             kb::NestOp nest, const GeneratedKernel &generated)
-      : context(context), kernel(kernel), instance(instance), nest(nest), generated(generated),
-        function(context.imported().declOf(instance)), allocations(context, kernel.function()),
-        test(context, kernel, function) {}
+  Dispatcher(const PassContext &context, const KernelView &kernel, const ScheduledKernel &scheduled)
+      : context(context), kernel(kernel), instance(scheduled.instance), nest(scheduled.nest),
+        generated(scheduled.generated), function(context.imported().declOf(instance)),
+        allocations(context, kernel.function()), test(context, kernel, function) {}
 
-  /// Finds the launches that can choose the kernel. An error: there is none, and why.
+  /// Finds the launches that can choose the kernel, the last one of its instance if \p isLast. An
+  /// error: there is none, and why.
   llvm::Error prepare(bool isLast);
-  /// Gives up launches at which one of \p earlier kernels runs wherever this one could.
+  /// Gives up launches at which one of \p earlier kernels of the instance runs wherever this one
+  /// could.
   void leaveTo(llvm::ArrayRef<std::unique_ptr<Dispatcher>> earlier);
   bool launchesAny() const { return !choices.empty(); }
   const std::string &name() const { return generated.name; }

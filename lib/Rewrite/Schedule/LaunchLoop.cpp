@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "LaunchLoop.h"
+#include "DirectiveGuard.h"
 #include "LaunchOrder.h"
 #include "LaunchText.h"
 #include "clang/AST/ParentMapContext.h"
@@ -19,12 +20,19 @@ static const Stmt *parentOf(const PassContext &context, const Stmt *statement) {
   return nullptr;
 }
 
+/// Whether \p statement is the `do { ... } while (0)` of a macro.
+static bool runsOnce(const PassContext &context, const Stmt *statement) {
+  const auto *loop = dyn_cast<DoStmt>(statement);
+  return loop && statement->getBeginLoc().isMacroID() &&
+         ast::constantOf(loop->getCond(), context.parsed().context()) == 0;
+}
+
 const ForStmt *kbopt::loopAround(const PassContext &context, const Stmt *launch) {
   const Stmt *at = launch;
   while (const Stmt *outer = parentOf(context, at)) {
     if (const auto *loop = dyn_cast<ForStmt>(outer))
       return loop->getBody() == at ? loop : nullptr;
-    if (!isa<CompoundStmt, ExprWithCleanups>(outer))
+    if (!isa<CompoundStmt, ExprWithCleanups>(outer) && !runsOnce(context, outer))
       return nullptr;
     at = outer;
   }
@@ -83,14 +91,18 @@ public:
     if (!counted->end->getType()->isSignedIntegerOrEnumerationType() && !(begin && *begin >= 0))
       return refuse("compares its variable without a sign, and may begin below 0");
     StringRef text = writtenText(context, loop->getSourceRange());
-    if (text.empty() || text.contains('#'))
-      return refuse("comes from a macro or contains a directive of the preprocessor");
-    LaunchLoop result{*counted, ""};
+    if (text.empty())
+      return refuse("comes from a macro");
+    std::optional<std::string> guard = directiveGuard(text, offsetOf(fact.call) - offsetOf(loop));
+    if (!guard)
+      return refuse("contains directives of the preprocessor that are not around the launch alone");
+    LaunchLoop result{*counted, "", *guard};
     const auto *list = dyn_cast<CompoundStmt>(loop->getBody());
     bool isAfter = false;
     std::vector<const VarDecl *> assigned, declared;
-    for (const Stmt *each :
-         list ? llvm::ArrayRef(list->body_begin(), list->size()) : llvm::ArrayRef<Stmt *>()) {
+    std::vector<const Stmt *> body;
+    addStatements(loop->getBody(), body);
+    for (const Stmt *each : body) {
       if (isCore(each)) {
         isAfter = true;
         continue;
@@ -106,6 +118,8 @@ public:
     if (!assigned.empty())
       return refuse("gives '" + assigned.front()->getName().str() +
                     "' a value, which may carry something to the next launch");
+    if (fact.call->getBeginLoc().isMacroID() || !guard->empty())
+      return withTextAfter(std::move(result), body);
     if (list && isAfter)
       result.after = textAfterCore(list);
     return result;
@@ -121,6 +135,42 @@ private:
     if (const auto *full = dyn_cast<ExprWithCleanups>(statement))
       statement = full->getSubExpr();
     return statement == core;
+  }
+
+  /// Adds the statements that \p statement, around the core, consists of.
+  void addStatements(const Stmt *statement, std::vector<const Stmt *> &all) const {
+    bool isAround = false;
+    ast::walk(statement, [&](const Stmt *each) { return !(isAround |= isCore(each)); });
+    const bool isPart = statement == loop->getBody() || statement->getBeginLoc().isMacroID();
+    if (const auto *list = dyn_cast<CompoundStmt>(statement); list && isAround && isPart)
+      for (const Stmt *each : list->body())
+        addStatements(each, all);
+    else if (isAround && runsOnce(context, statement))
+      addStatements(cast<DoStmt>(statement)->getBody(), all);
+    else
+      all.push_back(statement);
+  }
+
+  /// Where \p statement, or the use of the macro that it comes from, begins in its file.
+  unsigned offsetOf(const Stmt *statement) const {
+    const SourceManager &sources = context.parsed().sources();
+    return sources.getFileOffset(sources.getExpansionLoc(statement->getBeginLoc()));
+  }
+
+  /// \p result with those of \p body, which may come from macros, that stand after the core.
+  llvm::Expected<LaunchLoop> withTextAfter(LaunchLoop result,
+                                           llvm::ArrayRef<const Stmt *> body) const {
+    const auto *core = llvm::find_if(body, [&](const Stmt *each) { return isCore(each); });
+    for (const Stmt *each : llvm::ArrayRef(core, body.end()).drop_front()) {
+      StringRef text = writtenText(context, each->getSourceRange());
+      if (text.empty() || !ast::findAll<BreakStmt>(each).empty() ||
+          !ast::findAll<ContinueStmt>(each).empty())
+        return refuse("does something at " + ast::lineText(context, each->getBeginLoc()) +
+                      " that cannot be written after the launch");
+      const bool isEnded = text.ends_with(";") || text.ends_with("}");
+      result.after += (result.after.empty() ? "" : "\n") + text.str() + (isEnded ? "" : ";");
+    }
+    return result;
   }
 
   std::string whyNotBeside(const Stmt *statement, const VarDecl *variable,

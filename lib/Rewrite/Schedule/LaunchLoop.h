@@ -17,6 +17,8 @@ struct LaunchLoop {
   /// What stands in the loop after the launch, or after the loop inside: it waits and checks for
   /// errors.
   std::string after;
+  /// What `#if` has to ask so that the loop is what it is in this build (DirectiveGuard.h).
+  std::string guard;
 
   llvm::StringRef name() const { return counted.variable->getName(); }
 };

@@ -3,6 +3,7 @@
 
 #include "LaunchText.h"
 #include "HostText.h"
+#include "MacroCall.h"
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ParentMapContext.h"
 #include "clang/Lex/Lexer.h"
@@ -16,11 +17,21 @@ StringRef kbopt::writtenText(const PassContext &context, SourceRange range) {
   if (range.isInvalid())
     return "";
   const SourceManager &sources = context.parsed().sources();
+  const LangOptions &language = context.parsed().language();
   CharSourceRange chars = sources.getExpansionRange(range);
+  const bool isInOneMacro =
+      range.getBegin().isMacroID() && range.getEnd().isMacroID() &&
+      sources.getExpansionLoc(range.getBegin()) == sources.getExpansionLoc(range.getEnd());
+  if (isInOneMacro && !(Lexer::isAtStartOfMacroExpansion(range.getBegin(), sources, language) &&
+                        Lexer::isAtEndOfMacroExpansion(range.getEnd(), sources, language))) {
+    const MacroCall *macro = MacroCall::around(context.parsed(), range.getBegin());
+    auto part = macro ? macro->find(range) : std::nullopt;
+    return part ? macro->text().slice(part->first, part->second) : "";
+  }
   if (sources.getFileID(chars.getBegin()) != sources.getMainFileID() ||
       sources.getFileID(chars.getEnd()) != sources.getMainFileID())
     return "";
-  return Lexer::getSourceText(chars, sources, context.parsed().language());
+  return Lexer::getSourceText(chars, sources, language);
 }
 
 /// A function of which a call changes nothing: constant, or no more than a returned expression.
@@ -239,6 +250,53 @@ std::string missingQualifier(const FunctionDecl *kernel, const FunctionDecl *hos
 
 } // namespace
 
+/// Whether \p call is part of no other expression.
+static bool isWholeStatement(const PassContext &context, const Stmt *call) {
+  for (const DynTypedNode &parent :
+       context.parsed().context().getParentMapContext().getParents(*call)) {
+    if (const auto *full = parent.get<ExprWithCleanups>())
+      return isWholeStatement(context, full);
+    if (parent.get<Expr>() || !parent.get<Stmt>())
+      return false;
+  }
+  return true;
+}
+
+/// Fills in what is replaced. An error says what is against it.
+llvm::Error LaunchText::findStatement(const PassContext &context) {
+  const SourceRange range = launch->call->getSourceRange();
+  const StringRef call = writtenText(context, range);
+  AnchorOrReason anchor = anchorOfLaunch(context.parsed(), launch->call, launch->host);
+  const MacroCall *macro = MacroCall::around(context.parsed(), range.getBegin());
+  const auto part = macro ? macro->find(range) : std::nullopt;
+  if (!anchor && part) {
+    SourceRange use = macro->range();
+    const StringRef rest = macro->text().substr(part->second).ltrim();
+    const auto next =
+        Lexer::findNextToken(use.getEnd(), context.parsed().sources(), context.parsed().language());
+    if (rest.empty() && next && next->is(tok::semi)) // the macro is no more than the launch
+      use.setEnd(next->getLocation());
+    anchor = anchorOfRange(context.parsed(), use, launch->host, "CUDAKernelCallExpr");
+    const bool isEnded =
+        rest.empty() ? use.getEnd() != macro->range().getEnd() : rest.starts_with(";");
+    if (!anchor || !isEnded || macro->text().count("<<<") != 1 ||
+        !isWholeStatement(context, launch->call))
+      return llvm::createStringError("cannot be changed in its macro");
+    before = macro->text().take_front(part->first).str();
+    originalText = call.str() + ";";
+    after = rest.drop_front(!rest.empty()).str();
+  } else if (!anchor) {
+    return llvm::createStringError("cannot be changed: " + anchor.reason());
+  } else {
+    originalText = context.parsed().text().slice(anchor->begin, anchor->end).str();
+  }
+  statement = *anchor;
+  const StringRef whole = originalText;
+  if (!whole.ends_with(";") || call.empty() || whole.drop_back().rtrim() != call)
+    return llvm::createStringError("is part of a larger expression");
+  return llvm::Error::success();
+}
+
 llvm::Expected<LaunchText> LaunchText::create(const PassContext &context, const LaunchFact &fact,
                                               const FunctionDecl *instance) {
   LaunchText text;
@@ -251,15 +309,8 @@ llvm::Expected<LaunchText> LaunchText::create(const PassContext &context, const 
     return refuse("calls cudaLaunchKernel");
   if (fact.arguments.size() != instance->getNumParams())
     return refuse("has another number of arguments");
-  AnchorOrReason anchor = anchorOfLaunch(context.parsed(), fact.call, fact.host);
-  if (!anchor)
-    return refuse("cannot be changed: " + anchor.reason());
-  text.statement = *anchor;
-  StringRef source = context.parsed().text();
-  StringRef whole = source.slice(anchor->begin, anchor->end);
-  StringRef call = writtenText(context, fact.call->getSourceRange());
-  if (!whole.ends_with(";") || call.empty() || whole.drop_back().rtrim() != call)
-    return refuse("is part of a larger expression");
+  if (llvm::Error error = text.findStatement(context))
+    return refuse(llvm::toString(std::move(error)));
   for (const DynTypedNode &parent :
        context.parsed().context().getParentMapContext().getParents(*fact.call)) {
     text.inList |= parent.get<CompoundStmt>() != nullptr;

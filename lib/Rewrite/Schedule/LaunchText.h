@@ -13,8 +13,8 @@
 
 namespace kbopt {
 
-/// The program's text of \p range as it is written, also where it is the use of a macro;
-/// empty if it lies elsewhere.
+/// The program's text of \p range as it is written, also where it is the use of a macro; of a part
+/// of what a macro stands for, as it reads there (MacroCall.h). Empty if it lies elsewhere.
 llvm::StringRef writtenText(const PassContext &context, clang::SourceRange range);
 
 /// Whether evaluating \p expr once more changes nothing: no side effects, and calls only of
@@ -26,7 +26,7 @@ bool isRepeatable(const clang::Expr *expr);
 llvm::StringMap<std::string> templateArguments(const clang::FunctionDecl *instance,
                                                const clang::ASTContext &ast);
 
-/// A launch by <<<>>> that is a statement of its own.
+/// A launch by <<<>>> that is a statement of its own, maybe in a macro.
 class LaunchText {
 public:
   /// What a parameter's name, "gridDim.x" or "blockDim.x" stands for.
@@ -44,7 +44,12 @@ public:
                                            const clang::FunctionDecl *instance);
 
   const LaunchFact &fact() const { return *launch; }
+  /// What an edit replaces by `inPlace`: the statement, or the use of the macro that has it.
   const Anchor &anchor() const { return statement; }
+  /// The statement as it reads.
+  llvm::StringRef original() const { return originalText; }
+  /// \p text in the place of the statement, with what the macro has around it.
+  std::string inPlace(llvm::StringRef text) const { return before + text.str() + after; }
   /// Null if there is no such name.
   const Meaning *meaning(llvm::StringRef name) const;
   std::optional<int64_t> value(llvm::StringRef name) const;
@@ -58,6 +63,8 @@ public:
   std::string arguments() const;
   /// The stream as it is written; empty: the default one.
   llvm::StringRef stream() const { return streamText; }
+  /// Puts the launch on the default stream.
+  void dropStream() { streamText.clear(); }
   /// Casts the arguments for parameters whose types differ between instances of the template to
   /// those of \p instance, for a launch of several instances: the text has to compile in all of
   /// them. False if a type cannot be cast to.
@@ -68,10 +75,12 @@ public:
   bool isInList() const { return inList; }
 
 private:
+  llvm::Error findStatement(const PassContext &context);
   const LaunchFact *launch = nullptr;
   Anchor statement;
   llvm::StringMap<Meaning> names;
   std::vector<std::string> argumentTexts;
+  std::string originalText, before, after;
   std::string qualifier, templateArguments, streamText, place;
   bool inList = false;
 };

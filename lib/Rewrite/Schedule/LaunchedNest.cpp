@@ -64,13 +64,17 @@ llvm::Expected<std::string> LaunchedNest::launchOf(const GeneratedKernel &genera
          ">>>(" + llvm::join(arguments, ", ") + ");";
 }
 
+std::string kbopt::allOf(llvm::ArrayRef<std::string> conditions) {
+  std::vector<std::string> parts;
+  for (const std::string &each : conditions)
+    parts.push_back(conditions.size() > 1 && StringRef(each).contains("||") ? "(" + each + ")"
+                                                                            : each);
+  return llvm::join(parts, " && ");
+}
+
 std::string kbopt::whereAllHold(llvm::ArrayRef<std::string> open, StringRef fast,
                                 StringRef original) {
-  std::vector<std::string> parts;
-  for (const std::string &each : open)
-    parts.push_back(open.size() > 1 && StringRef(each).contains("||") ? "(" + each + ")" : each);
-  return "if (" + llvm::join(parts, " && ") + ") {\n" + fast.str() + "\n} else {\n" +
-         original.str() + "}";
+  return "if (" + allOf(open) + ") {\n" + fast.str() + "\n} else {\n" + original.str() + "}";
 }
 
 LaunchedNest LaunchedNest::create(mlir::MLIRContext *context,

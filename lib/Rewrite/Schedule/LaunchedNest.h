@@ -66,6 +66,9 @@ llvm::Error addOpenConditions(const PassContext &context, const LaunchText &laun
                               llvm::ArrayRef<HostCondition> conditions,
                               std::vector<std::string> &open);
 
+/// All of \p conditions, as one.
+std::string allOf(llvm::ArrayRef<std::string> conditions);
+
 /// \p fast where all of \p open hold, \p original elsewhere; statements, of which \p original ends
 /// with a line.
 std::string whereAllHold(llvm::ArrayRef<std::string> open, llvm::StringRef fast,

@@ -7,8 +7,10 @@
 #include "kb-opt/Raise/Simplify.h"
 #include "kb-opt/Rewrite/AstTools.h"
 #include "kb-opt/Rewrite/Schedule/Dispatch.h"
+#include "clang/AST/DeclTemplate.h"
 #include "clang/Lex/Preprocessor.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 #include <map>
 
@@ -45,55 +47,51 @@ static void nameArguments(const clang::FunctionDecl *instance, const clang::ASTC
         });
 }
 
-/// The constants that \p definition declares, `constexpr int BM = 64, BN = 128;`.
-static std::vector<std::string> constantsOf(StringRef definition) {
-  std::vector<std::string> names;
-  for (size_t at = 0; (at = definition.find("constexpr int ", at)) != StringRef::npos;) {
-    StringRef line =
-        definition.substr(at).take_until([](char c) { return c == ';'; }).drop_front(14);
-    at += 14;
-    for (StringRef rest = line; !rest.empty();) {
-      auto [name, after] = rest.split(" = ");
-      if (after.empty())
-        break;
-      names.push_back(name.rsplit(' ').second.empty() ? name.trim().str()
-                                                      : name.rsplit(' ').second.str());
-      // The next name follows a comma outside of parentheses.
-      int depth = 0;
-      rest = after.drop_while([&](char c) {
-        return depth += c == '(' ? 1 : c == ')' ? -1 : 0, depth || c != ',';
-      });
-    }
-  }
+/// Whether the user, and no header of the system, defines \p name as a macro. Reserved names are
+/// those of functions that a new kernel calls.
+static bool isMacroOfUser(const ParsedProgram &program, StringRef name) {
+  if (name.starts_with("__"))
+    return false;
+  clang::Preprocessor &macros = program.preprocessor();
+  const clang::IdentifierInfo *word = macros.getIdentifierInfo(name);
+  const clang::MacroInfo *macro = word->hasMacroDefinition() ? macros.getMacroInfo(word) : nullptr;
+  return macro && !macro->isBuiltinMacro() &&
+         !program.sources().isInSystemHeader(macro->getDefinitionLoc());
+}
+
+/// The parameters of \p instance's template that are values.
+static llvm::StringSet<> valueParameters(const clang::FunctionDecl *instance) {
+  llvm::StringSet<> names;
+  if (const clang::FunctionTemplateDecl *pattern = instance->getPrimaryTemplate())
+    for (const clang::NamedDecl *each : *pattern->getTemplateParameters())
+      if (llvm::isa<clang::NonTypeTemplateParmDecl>(each))
+        names.insert(each->getName());
   return names;
 }
 
-/// Gives the new kernel's constants other names where the user has a macro or a template parameter
-/// of that name, unless an expression that was copied means the user's.
-static void renameConstants(const PassContext &context, const clang::FunctionDecl *instance,
-                            kb::NestOp nest, GeneratedKernel &generated) {
-  llvm::StringMap<std::string> arguments = templateArguments(instance, context.parsed().context());
-  clang::Preprocessor &macros = context.parsed().preprocessor();
-  auto means = [&](StringRef name) {
-    return macros.isMacroDefined(name) || arguments.contains(name);
-  };
-  auto isCopied = [&](StringRef name) {
-    bool found = false;
-    nest.walk([&](mlir::Operation *op) {
-      for (mlir::NamedAttribute attribute : op->getAttrs())
-        if (auto text = mlir::dyn_cast<mlir::StringAttr>(attribute.getValue()))
-          replaceNames(text.getValue(), [&](StringRef word) -> std::optional<std::string> {
-            found |= word == name;
-            return std::nullopt;
-          });
+/// Gives what the new kernel calls its own, `lane` or `BM`, other names where the user has a macro
+/// or a template parameter of that name, unless an expression that was copied means the user's.
+static void renameClashes(const PassContext &context, const clang::FunctionDecl *instance,
+                          kb::NestOp nest, GeneratedKernel &generated) {
+  llvm::StringSet<> copied, values = valueParameters(instance);
+  for (const clang::ParmVarDecl *parameter : instance->parameters())
+    copied.insert(parameter->getName());
+  for (kb::SymbolAttr symbol : nest.getSymbols().getAsRange<kb::SymbolAttr>())
+    copied.insert(symbol.getName());
+  nest.walk([&](mlir::Operation *op) {
+    op->getAttrDictionary().walk([&](mlir::StringAttr text) {
+      for (StringRef name : namesIn(text.getValue()))
+        copied.insert(name);
     });
-    return found;
+  });
+  auto isUsers = [&](StringRef name) {
+    return values.contains(name) || isMacroOfUser(context.parsed(), name);
   };
   llvm::StringMap<std::string> renamed;
-  for (const std::string &name : constantsOf(generated.definition))
-    if (means(name) && !isCopied(name)) {
-      std::string other = name + "_";
-      while (means(other))
+  for (StringRef name : namesIn(generated.definition))
+    if (isUsers(name) && !copied.contains(name)) {
+      std::string other = name.str() + "_";
+      while (isUsers(other))
         other += "_";
       renamed[name] = other;
     }
@@ -185,57 +183,96 @@ static llvm::Expected<GeneratedKernel> printSchedule(const PassContext &context,
   kb::NestOp nest = raised.nest;
   llvm::Expected<GeneratedKernel> generated = printNest(context, sketch, nest, schedule, name);
   if (generated)
-    renameConstants(context, context.imported().declOf(raised.instance), nest, *generated);
+    renameClashes(context, context.imported().declOf(raised.instance), nest, *generated);
   if (generated && (!nest.getHeader() || nest.getHeader()->empty()))
     nameArguments(context.imported().declOf(raised.instance), context.parsed().context(),
                   *generated);
   return generated;
 }
 
-llvm::Expected<Rewrite> kbopt::scheduleKernel(const PassContext &context, const KernelView &kernel,
-                                              const Schedule &schedule) {
-  RaisedKernel raised = context.raised(kernel);
-  if (!raised.nest)
-    return llvm::createStringError(raised.reason);
+/// Adds the kernels of \p schedule that compute \p raised to \p kernels, under names of their own.
+static llvm::Error addKernels(const PassContext &context, const KernelView &kernel,
+                              const RaisedKernel &raised, const Schedule &schedule,
+                              std::vector<ScheduledKernel> &kernels) {
   const Sketch *sketch = findSketch(schedule.sketch());
   if (!sketch)
     return llvm::createStringError("there is no sketch '" + schedule.sketch().str() + "'");
-  llvm::Expected<NestInUse> inUse = NestInUse::create(raised.nest, schedule);
-  if (!inUse)
-    return inUse.takeError();
-  raised.nest = inUse->get();
-  std::vector<GeneratedKernel> generated;
-  for (std::optional<Schedule> each = schedule; each && generated.size() < mostKernels;) {
+  const size_t before = kernels.size();
+  for (std::optional<Schedule> each = schedule; each && kernels.size() < before + mostKernels;) {
     std::string name;
-    size_t number = generated.size();
+    size_t number = kernels.size();
+    auto isTaken = [&](const ScheduledKernel &other) { return other.generated.name == name; };
     do // a name that the user has taken moves all others on by one
       name = nameFor(context, kernel, schedule, number++);
-    while (
-        llvm::any_of(generated, [&](const GeneratedKernel &other) { return other.name == name; }));
+    while (llvm::any_of(kernels, isTaken));
     auto printed = printSchedule(context, *sketch, raised, *each, name);
-    if (!printed && generated.empty())
+    if (!printed && kernels.size() == before)
       return printed.takeError();
     if (!printed) { // the first kernel does without it
       llvm::consumeError(printed.takeError());
       break;
     }
     printed->reassociates |= schedule.integer("simplify") != 0;
-    generated.push_back(std::move(*printed));
+    kernels.push_back({raised.instance, raised.nest, std::move(*printed)});
     each = each->integer("otherwise") ? sketch->otherwise(raised.nest, context.target(), *each)
                                       : std::nullopt;
   }
-  llvm::Expected<Dispatch> dispatch =
-      dispatchEdits(context, kernel, raised.instance, raised.nest, generated);
+  return llvm::Error::success();
+}
+
+/// The same for \p raised, whose simpler form, if \p schedule is for that, is added to \p nests.
+static llvm::Error addInstance(const PassContext &context, const KernelView &kernel,
+                               RaisedKernel raised, const Schedule &schedule,
+                               std::vector<NestInUse> &nests,
+                               std::vector<ScheduledKernel> &kernels) {
+  llvm::Expected<NestInUse> inUse = NestInUse::create(raised.nest, schedule);
+  if (!inUse)
+    return inUse.takeError();
+  raised.nest = inUse->get();
+  nests.push_back(std::move(*inUse));
+  return addKernels(context, kernel, raised, schedule, kernels);
+}
+
+/// Adds the kernels of an instance beside the one that \p schedule was chosen for: with that
+/// schedule, or else with its own most promising one. Without any it stays as it is.
+static void addOther(const PassContext &context, const KernelView &kernel,
+                     const RaisedKernel &raised, const Schedule &schedule,
+                     std::vector<NestInUse> &nests, std::vector<ScheduledKernel> &kernels) {
+  llvm::Error error = addInstance(context, kernel, raised, schedule, nests, kernels);
+  if (!error)
+    return;
+  llvm::consumeError(std::move(error));
+  llvm::Expected<Schedule> own = mostPromising(context, raised.nest);
+  if (own)
+    own = completed(context, raised.nest, Schedule(*own));
+  llvm::consumeError(own ? addInstance(context, kernel, raised, *own, nests, kernels)
+                         : own.takeError());
+}
+
+llvm::Expected<Rewrite> kbopt::scheduleKernel(const PassContext &context, const KernelView &kernel,
+                                              const Schedule &schedule) {
+  std::vector<RaisedKernel> instances = context.raisedInstances(kernel);
+  if (instances.empty())
+    return llvm::createStringError(context.raised(kernel).reason);
+  std::vector<NestInUse> nests;
+  std::vector<ScheduledKernel> scheduled;
+  if (llvm::Error error =
+          addInstance(context, kernel, instances.front(), schedule, nests, scheduled))
+    return std::move(error);
+  for (const RaisedKernel &other : llvm::drop_begin(instances))
+    addOther(context, kernel, other, schedule, nests, scheduled);
+  llvm::Expected<Dispatch> dispatch = dispatchEdits(context, kernel, scheduled);
   if (!dispatch)
     return dispatch.takeError();
   Rewrite rewrite;
   rewrite.edits = std::move(dispatch->edits);
   std::vector<std::string> names;
-  for (const GeneratedKernel &each : generated) {
-    if (!llvm::is_contained(dispatch->kernels, each.name))
+  for (const ScheduledKernel &each : scheduled) {
+    if (!llvm::is_contained(dispatch->kernels, each.generated.name))
       continue;
-    rewrite.promise = std::max(rewrite.promise.value_or(Promise::Bitwise), promiseOf(each));
-    names.push_back("'" + each.name + "'");
+    rewrite.promise =
+        std::max(rewrite.promise.value_or(Promise::Bitwise), promiseOf(each.generated));
+    names.push_back("'" + each.generated.name + "'");
   }
   rewrite.schedule = schedule;
   rewrite.summary = "added " + llvm::join(names, ", ") + " (" + scheduleText(schedule) +
@@ -267,9 +304,22 @@ llvm::Expected<Rewrite> SchedulePass::rewrite(const PassContext &context, const 
   if (before && *before == *schedule)
     return decline("'" + site.kernel->name() + "' has this schedule already");
   llvm::Expected<Rewrite> made = scheduleKernel(context, *site.kernel, *schedule);
-  if (!made)
-    return declined(made.takeError());
-  return made;
+  if (made)
+    return made;
+  constexpr size_t mostAlternatives = 8;
+  std::vector<std::string> others = alternatives(context, site, options);
+  others.resize(std::min(others.size(), mostAlternatives));
+  for (const std::string &text : others) {
+    llvm::Expected<Schedule> other = parseSchedule(text);
+    llvm::Expected<Rewrite> instead =
+        other ? scheduleKernel(context, *site.kernel, *other) : other.takeError();
+    if (instead) {
+      llvm::consumeError(made.takeError());
+      return instead;
+    }
+    llvm::consumeError(instead.takeError());
+  }
+  return declined(made.takeError());
 }
 
 //===-- Schedules ----------------------------------------------------------===//

@@ -38,6 +38,11 @@ class ScheduleKernel : public SchedulePass {
       return schedule.takeError();
     return completed(context, nest, *schedule);
   }
+
+  std::vector<std::string> alternatives(const PassContext &context, const Site &site,
+                                        const PassOptions &options) const override {
+    return options.string("as").empty() ? choices(context, site) : std::vector<std::string>();
+  }
 };
 
 } // namespace

@@ -44,6 +44,18 @@ TEST_F(CompileCommandTest, Defaults) {
     EXPECT_TRUE(llvm::is_contained(device, flag)) << flag;
 }
 
+TEST_F(CompileCommandTest, MacrosOfTheUsersOwnAreNoArguments) {
+  query.flags = {"-DN=1",    "-D",      "M=2",
+                 "-UL",      "-D_OURS", "-DCUDA_API_PER_THREAD_DEFAULT_STREAM",
+                 "-DNDEBUG", "-Xclang", "-DKEPT"};
+  std::vector<std::string> device = llvm::cantFail(find()).deviceArguments();
+  for (const char *flag : {"-DN=1", "M=2", "-UL"})
+    EXPECT_FALSE(llvm::is_contained(device, flag)) << flag;
+  for (const char *flag :
+       {"-D_OURS", "-DCUDA_API_PER_THREAD_DEFAULT_STREAM", "-DNDEBUG", "-Xclang", "-DKEPT"})
+    EXPECT_TRUE(llvm::is_contained(device, flag)) << flag;
+}
+
 TEST_F(CompileCommandTest, FlagsWinOverADatabase) {
   writeDatabase(folder.file("compile_commands.json"), "k.cu", "nvcc -DFROM_DATABASE -c k.cu");
   EXPECT_EQ(llvm::cantFail(find()).clangFlags, (std::vector<std::string>{"-DFROM_DATABASE"}));

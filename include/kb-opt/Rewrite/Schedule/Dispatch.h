@@ -14,6 +14,13 @@
 
 namespace kbopt {
 
+/// A kernel that computes \p nest, which was raised from \p instance.
+struct ScheduledKernel {
+  kb::KernelOp instance;
+  kb::NestOp nest;
+  GeneratedKernel generated;
+};
+
 /// What `dispatchEdits` did.
 struct Dispatch {
   Edits edits;
@@ -22,22 +29,21 @@ struct Dispatch {
   unsigned conditional = 0;         ///< of these, where the original may run, too
 };
 
-/// Adds \p generated, kernels that compute \p nest, after the definition of \p kernel and
-/// launches it wherever that can be written:
+/// Adds \p scheduled, kernels of instances of \p kernel, after its definition and launches them
+/// wherever that can be written:
 ///
 ///     if (n % 4 == 0 && (size_t)x % 16 == 0)
 ///       scaleWide<<<(n / 4 + 255) / 256, 256>>>(x, n);
 ///     else
 ///       scale<<<(n + 255) / 256, 256>>>(x, n);
 ///
-/// Of several kernels the first one whose conditions hold is launched; where a later one could do
-/// as well, its `preferences` count as conditions. A kernel that no launch could reach is not
-/// added. A condition that the launch proves is left out; without any only the new kernel is
-/// launched. \p instance is the kernel that \p nest was raised from. Launches that cannot
-/// be changed stay as they are; an error is the reason why none can.
+/// Of several kernels of one instance, which follow each other, the first one whose conditions hold
+/// is launched; where a later one could do as well, its `preferences` count as conditions. A kernel
+/// that no launch could reach is not added. A condition that the launch proves is left out; without
+/// any only the new kernel is launched. Launches that cannot be changed stay as they are; an error
+/// is the reason why none can.
 llvm::Expected<Dispatch> dispatchEdits(const PassContext &context, const KernelView &kernel,
-                                       kb::KernelOp instance, kb::NestOp nest,
-                                       llvm::ArrayRef<GeneratedKernel> generated);
+                                       llvm::ArrayRef<ScheduledKernel> scheduled);
 
 } // namespace kbopt
 

@@ -58,6 +58,7 @@ private:
   // Families; each answers whether the instruction is its own and understood.
   bool translateMove(const Instruction &i);
   bool translateConvert(const Instruction &i);
+  bool translateFp8(const Instruction &i);
   bool translateFloat(const Instruction &i);
   bool translateInteger(const Instruction &i);
   bool translateCarry(const Instruction &i);

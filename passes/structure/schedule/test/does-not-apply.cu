@@ -22,14 +22,14 @@ __global__ void scale(float *y, const float *x, float a, int n) {
 }
 
 // CHECK: Function: inMacro
-// CHECK: String: {{.*}}the launch at line {{[0-9]+}} cannot be changed: it comes from the macro ''LAUNCH''
+// CHECK: String: {{.*}}the launch at line {{[0-9]+}} cannot be changed: it comes from the macro ''LAUNCH_NAMED''
 __global__ void inMacro(float *y, const float *x, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n)
     y[i] = 2.0f * x[i];
 }
-#define LAUNCH(kernel, n, ...) kernel<<<((n) + 255) / 256, 256>>>(__VA_ARGS__)
-void runInMacro(float *y, const float *x, int n) { LAUNCH(inMacro, n, y, x, n); }
+#define LAUNCH_NAMED(kernel, n, ...) in##kernel<<<((n) + 255) / 256, 256>>>(__VA_ARGS__)
+void runInMacro(float *y, const float *x, int n) { LAUNCH_NAMED(Macro, n, y, x, n); }
 
 // CHECK: Function: sideEffects
 // CHECK: String: {{.*}}''take(left)'' at line {{[0-9]+}} has side effects

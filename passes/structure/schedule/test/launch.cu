@@ -72,6 +72,7 @@ void runAll(float *out, const float *in, int n) {
 // The instances of one launch take different types: what the new kernel is passed has to compile for all of them.
 // CHECK-LABEL: void halve(
 // CHECK: void __launch_bounds__(256) halve_{{w}}ide(double *y, const double *x, double by, int n)
+// CHECK: void __launch_bounds__(256) halve_{{w}}ide2(float *y, const float *x, float by, int n)
 template <class T> __global__ void halve(T *y, const T *x, T by, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n)
@@ -81,6 +82,9 @@ template <class T> __global__ void halve(T *y, const T *x, T by, int n) {
 // CHECK-SAME: if ((const void *)halve<T> == (const void *)halve<double> &&
 // CHECK-NEXT: can_use_halve_{{w}}ide((double *)y, (const double *)x, n, 256, (n + 255) / 256))
 // CHECK-NEXT: halve_{{w}}ide<<<(n + 511) / 512, 256>>>((double *)y, (const double *)x, (double)(by + by), n);
+// CHECK-NEXT: else if ((const void *)halve<T> == (const void *)halve<float> &&
+// CHECK-NEXT: can_use_halve_{{w}}ide2((float *)y, (const float *)x, n, 256, (n + 255) / 256))
+// CHECK-NEXT: halve_{{w}}ide2<<<(n + 511) / 512, 256>>>((float *)y, (const float *)x, (float)(by + by), n);
 // CHECK-NEXT: else
 // CHECK-NEXT: halve<T><<<(n + 255) / 256, 256>>>(y, x, by + by, n);
 template <class T> void runHalve(T *y, const T *x, T by, int n) { halve<T><<<(n + 255) / 256, 256>>>(y, x, by + by, n); }

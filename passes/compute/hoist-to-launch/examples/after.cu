@@ -1,0 +1,21 @@
+// 'scaleShares' with the values that a launch computes once.
+__global__ void scaleSharesHoisted(float *x, float by, long long total, long long launchShare) {
+  const long long share = launchShare;
+  const long long begin = blockIdx.x * share;
+  for (long long i = begin + threadIdx.x; i < begin + share && i < total; i += blockDim.x)
+    x[i] *= by;
+}
+
+// Every thread divides to find where its block's share begins.
+__global__ void scaleShares(float *x, float by, long long total) {
+  const long long share = (total + gridDim.x - 1) / gridDim.x;
+  const long long begin = blockIdx.x * share;
+  for (long long i = begin + threadIdx.x; i < begin + share && i < total; i += blockDim.x)
+    x[i] *= by;
+}
+
+void run(float *x, float by, long long total, int blocks) { if ((unsigned int)blocks > 0)
+    scaleSharesHoisted<<<blocks, 256>>>(
+        x, by, total, ((total + (unsigned int)blocks) - 1) / (unsigned int)blocks);
+  else
+    scaleShares<<<blocks, 256>>>(x, by, total); }
