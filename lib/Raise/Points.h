@@ -57,6 +57,9 @@ void reshapeLoops(ThreadProgram &program, llvm::ArrayRef<Dimension> dimensions);
 /// become the stored value.
 void scalarize(ThreadProgram &program);
 
+/// Keeps what each thread sums up in an element of shared memory in a scalar during the loop.
+void keepOwnSums(ThreadProgram &program);
+
 /// dividend / divisor if it is a polynomial.
 std::optional<Poly> exactQuotient(const Poly &dividend, const Poly &divisor);
 

@@ -117,6 +117,7 @@ static mlir::Operation *raiseSide(ImportedProgram &imported, kb::KernelOp kernel
   std::optional<Poly> width;
   step([&] { splitOnlineLoops(program); });
   step([&] { forwardSharedSums(program); });
+  step([&] { keepOwnSums(program); });
   bool exchanges = cooperates(program);
   step([&] { width = undoCooperation(program, launches); });
   std::optional<TileBlock> block;

@@ -474,6 +474,15 @@ bool ThreadReader::endMoves(const ForStmt *loop, const Statement &result, bool i
   return true;
 }
 
+/// The largest value of the counter of \p loop, which goes up to a constant.
+static int64_t lastValue(const Statement &loop) {
+  int64_t last = loop.end.constantTerm() - 1;
+  if (loop.progress == Statement::Add && loop.begin.isConstant() && loop.step.isConstant() &&
+      last >= loop.begin.constantTerm())
+    last -= (last - loop.begin.constantTerm()) % loop.step.constantTerm();
+  return last;
+}
+
 void ThreadReader::readFor(const ForStmt *loop, Body &out) {
   std::string shown = "'" + sourceText(loop) + "'";
   const VarDecl *variable = countedVariable(loop);
@@ -558,7 +567,7 @@ void ThreadReader::readFor(const ForStmt *loop, Body &out) {
     counter.low = lowest.constantTerm();
   if (result.end.isConstant() &&
       (result.progress == Statement::Add || result.progress == Statement::Double))
-    counter.high = result.end.constantTerm() - 1;
+    counter.high = lastValue(result);
   result.variable = space.add(counter);
   Poly one = Poly::constant(1);
   if (result.progress == Statement::Add || result.progress == Statement::Double)

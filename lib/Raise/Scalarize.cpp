@@ -23,6 +23,33 @@ public:
     forward(body);
   }
 
+  /// An element of shared memory that each iteration of a loop without barriers updates, and that
+  /// no other element is read beside: the thread's own sum.
+  void keepShared(std::vector<Statement> &body) {
+    for (size_t i = 0; i < body.size(); ++i) {
+      keepShared(body[i].body);
+      bool isLoop = body[i].kind == Statement::For;
+      walk(body[i].body, [&](Statement &each) {
+        isLoop &= each.kind != Statement::Barrier;
+        return isLoop;
+      });
+      if (!isLoop)
+        continue;
+      size_t added = updateInScalar(body, i, true);
+      for (size_t k = 0; k < added; ++k) {
+        // What was stored right before is what is loaded.
+        size_t load = i + k;
+        if (load > 0 && body[load - 1].kind == Statement::Store &&
+            isElement(body[load].value.operands[0], body[load - 1].target)) {
+          body[load].value = std::move(body[load - 1].value);
+          body.erase(body.begin() + load - 1);
+          --i;
+        }
+      }
+      i += added;
+    }
+  }
+
 private:
   static bool isElement(const Operand &operand, const Operand &other) {
     return operand.kind == Operand::Element && operand.base == other.base &&
@@ -53,11 +80,12 @@ private:
   /// An element that every iteration of the loop at \p at reads or writes, and nothing else of its
   /// base: a scalar that is loaded before the loop and stored after it. Returns how many statements
   /// were added before.
-  size_t updateInScalar(std::vector<Statement> &body, size_t at) {
+  size_t updateInScalar(std::vector<Statement> &body, size_t at, bool onlyShared = false) {
     size_t added = 0;
     std::vector<Operand> targets;
     walk(body[at].body, [&](Statement &each) {
       if (each.kind == Statement::Store &&
+          (!onlyShared || each.target.base.memory == Base::Shared) &&
           llvm::none_of(targets, [&](auto &known) { return known.base == each.target.base; }))
         targets.push_back(each.target);
       return true;
@@ -388,6 +416,8 @@ private:
 };
 
 } // namespace
+
+void keepOwnSums(ThreadProgram &program) { Scalarizer(program).keepShared(program.body); }
 
 void scalarize(ThreadProgram &program) { Scalarizer(program).run(program.body); }
 

@@ -54,9 +54,68 @@ private:
            each.step == Poly::variable(analysis::BdimVar);
   }
 
+  /// Writes what each thread does for an element of its own, `bins[tid] = 0` or `if (tid < 64) …`,
+  /// as the loop of a block, which it is where there are enough threads.
+  void asLoops(Body &body) {
+    Poly tid = Poly::variable(analysis::TidVar), bdim = Poly::variable(analysis::BdimVar),
+         one = Poly::constant(1);
+    for (Statement &each : body) {
+      bool isGuarded = each.kind == Statement::If && each.value.text.empty() &&
+                       each.constraints.size() == 1 && !each.constraints[0].isEquality &&
+                       each.body.size() == 1;
+      Statement &inner = isGuarded ? each.body[0] : each;
+      Operand *added = inner.kind == Statement::Atomic ? onlyOperand(inner.value) : nullptr;
+      const Operand *element = inner.kind == Statement::Store && isShared(inner.target)
+                                   ? &inner.target
+                               : added && isShared(*added) ? added
+                                                           : nullptr;
+      if (!element || !(element->offset.coefficientOf(analysis::TidVar) == one))
+        continue;
+      auto array = llvm::find_if(program.shared, [&](const SharedArray &known) {
+        return known.name == element->base.name;
+      });
+      Poly count = isGuarded                       ? each.constraints[0].poly + tid + one
+                   : array != program.shared.end() ? array->elements
+                                                   : Poly();
+      if (!count.isConstant() || count.constantTerm() < 1)
+        continue;
+      Space::Variable counter;
+      counter.kind = Space::Loop;
+      counter.name = "bin";
+      while (!program.names.insert(counter.name).second)
+        counter.name += "_";
+      counter.low = 0;
+      counter.high = count.constantTerm() - 1;
+      Statement loop;
+      loop.kind = Statement::For;
+      loop.variable = space.add(counter);
+      loop.begin = tid;
+      loop.end = count;
+      loop.step = bdim;
+      loop.body.push_back(inner);
+      rewritePolys(loop.body, [&](const Poly &poly) {
+        return space.substitute(poly, analysis::TidVar, Poly::variable(loop.variable));
+      });
+      pending.push_back(bdim - count);
+      if (!isGuarded)
+        pending.push_back(count - bdim);
+      each = std::move(loop);
+    }
+  }
+
+  /// Whether \p region is all that there is of its array, so that every index lies in it.
+  bool isWhole(const Region &region) {
+    auto array = llvm::find_if(
+        program.shared, [&](const SharedArray &known) { return known.name == region.base.name; });
+    return region.start == Poly() && array != program.shared.end() && array->elements.isValid() &&
+           region.count == array->elements;
+  }
+
   bool forward(Body &body, const std::vector<const Statement *> &guards) {
     regions.clear();
+    pending.clear();
     Body result = body;
+    asLoops(result);
     findZeros(result);
     if (regions.empty() || !findEnds(result))
       return false;
@@ -159,18 +218,25 @@ private:
       if (at == region.zeroed || at == region.added)
         return true;
     if (each.kind == Statement::Atomic && isShared(each.target)) {
-      if (each.function != "atomicAdd" || !loop)
+      if (each.function != "atomicAdd")
         return false;
-      Poly index = Poly::variable(loop->variable);
+      Poly index = loop ? Poly::variable(loop->variable) : Poly();
       Region *region = nullptr;
+      bool isInLoop = false;
       for (Region &known : regions)
-        if (known.base == each.target.base && each.target.offset - index == known.start &&
+        if (loop && known.base == each.target.base && each.target.offset - index == known.start &&
             loop->end == known.count)
+          region = &known, isInLoop = true;
+      for (Region &known : regions)
+        if (!region && known.base == each.target.base && isWhole(known)) {
           region = &known;
+          index = each.target.offset;
+        }
       bool isOrdered =
           region && region->zeroed < at && at < region->added && separated(body, *region, at);
-      if (!isOrdered || loop->progress != Statement::Add ||
-          !space.isWithin(loop->begin, 0, INT32_MAX) || each.target.type != region->type)
+      if (!isOrdered || each.target.type != region->type ||
+          (isInLoop &&
+           (loop->progress != Statement::Add || !space.isWithin(loop->begin, 0, INT32_MAX))))
         return false;
       each.target = region->target;
       each.target.offset = space.substitute(each.target.offset, region->variable, index);

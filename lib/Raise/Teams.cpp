@@ -397,8 +397,10 @@ std::optional<Poly> undoCooperation(ThreadProgram &program, analysis::LaunchRang
     return attempt({undoBlock(program, size), std::nullopt, 0});
   };
   bool done = false;
+  // Without a barrier of the block, a group uses no element of shared memory of another one.
+  bool isApart = !signs.usesShared || !signs.usesBlockBarrier;
   for (int64_t size : signs.groups)
-    if (!done && !signs.usesShared && size >= 2 && size <= 32 && llvm::isPowerOf2_64(size))
+    if (!done && isApart && size >= 2 && size <= 32 && llvm::isPowerOf2_64(size))
       done = attempt(undoGroups(program, size));
   bool isOneRow = !mentionsVariable(program, analysis::TidVar + 1) &&
                   !mentionsVariable(program, analysis::TidVar + 2);

@@ -74,6 +74,7 @@ public:
     for (unsigned rounds = 0; rounds < 8; ++rounds)
       if (!splitOnce())
         break;
+    joinRows();
     return true;
   }
 
@@ -230,6 +231,27 @@ private:
     replace(*whole, Poly::variable(low) + Poly::variable(high) * Poly::constant(divisor));
     llvm::erase_if(fill.digits, [&](const TileDigit &each) { return each.variable == *whole; });
     return true;
+  }
+
+  /// Rows that threads and the rounds of a loop number together are one digit: `tid.y + j` where j
+  /// counts by the number of threads.
+  void joinRows() {
+    for (bool joins = true; joins;) {
+      joins = false;
+      for (size_t i = 0; i < fill.digits.size() && !joins; ++i)
+        for (size_t j = 0; j < fill.digits.size() && !joins; ++j) {
+          TileDigit low = fill.digits[i], high = fill.digits[j];
+          Poly step = fill.target.offset.coefficientOf(low.variable),
+               wide = fill.target.offset.coefficientOf(high.variable);
+          if (i == j || !step.isConstant() || step.constantTerm() < 1 ||
+              !(wide == step * Poly::constant(low.count)))
+            continue;
+          Number number;
+          number.count = low.count * high.count;
+          number.digits = {low.variable, high.variable};
+          joins = joinDigits(number).has_value();
+        }
+    }
   }
 
   Space &space;
