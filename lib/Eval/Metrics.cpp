@@ -128,6 +128,8 @@ void Metrics::memory() {
     double sectorsPerByte = c.warps * kbrt::warpLanes / kbrt::sectorBytes;
     loadSectors += model.resources->spillLoadBytes.value_or(0) * sectorsPerByte;
     storeSectors += model.resources->spillStoreBytes.value_or(0) * sectorsPerByte;
+    values["kbopt__spilled_bytes"] =
+        model.resources->spillLoadBytes.value_or(0) + model.resources->spillStoreBytes.value_or(0);
   }
   values["l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum"] = loadSectors;
   values["l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum"] = storeSectors;

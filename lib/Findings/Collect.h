@@ -54,7 +54,11 @@ private:
 void tryPasses(const PassContext &context, const KernelView &kernel, PassTrials &trials,
                kb::AccessOp access, ProgramFinding &finding);
 
-/// Strides, bank conflicts, races and launches of one thread.
+/// Whether the threads of a block can meet at \p atomic: more than one gets there, and they do not
+/// each have an element of their own.
+bool threadsMeet(kb::AccessOp atomic);
+
+/// Strides, bank conflicts, contended atomics, races and launches of one thread.
 void addAnalysisFindings(const PassContext &context, const KernelView &kernel, PassTrials &trials,
                          std::vector<ProgramFinding> &findings);
 /// Sites of \p kernel at which a pass that is a rule's applies.

@@ -37,6 +37,7 @@ static constexpr FindingRule rules[] = {
      "Atomics that each warp could combine first",
      {"aggregate-atomics-in-warp"},
      "the threads of a warp could combine this atomic first"},
+    {"contended-atomics", "Atomics of a block that all update one element", {}, ""},
     {"divergent-branch",
      "Threads of a warp take both sides of a short branch",
      {"branch-to-select"},

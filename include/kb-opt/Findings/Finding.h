@@ -79,7 +79,8 @@ struct ProgramFinding {
   std::vector<FindingPlace> also; ///< other places of the same cause, in the order of the text
   std::string pass;               ///< that was tried and mends it; empty where none does
   std::string summary;            ///< what the pass did
-  std::string assistedPass;       ///< where none does: one for a model that looks at such code
+  std::string unlaunchedPass;     ///< where none does: one that would, with a launch in sight
+  std::string assistedPass;       ///< else one for a model that looks at such code
   std::vector<FindingReplacement> replacements; ///< of the pass
   Promise promise = Promise::Bitwise;           ///< of the replacements
   FindingProof proof = FindingProof::Proven;
