@@ -67,7 +67,7 @@ struct LineCounters {
   double branches = 0, divergentBranches = 0;
   double globalRequests = 0, globalSectors = 0, idealGlobalSectors = 0;
   double sharedWavefronts = 0, idealSharedWavefronts = 0;
-  void scale(double factor);
+  void add(const LineCounters &other, double factor);
 };
 
 /// Estimated traffic below the SM. Reads and writes in bytes.
@@ -80,9 +80,11 @@ struct TrafficCounters {
   double uniqueReadBytes =
       0; ///< distinct sectors read by the launch × 32, extrapolated (see uniqueIsExact)
   double uniqueWrittenBytes = 0;
-  double uniqueAtomicBytes = 0; ///< of them, updated by atomics
-  bool uniqueIsExact = false;   ///< all blocks were sampled
-  double dramReadBytes = 0;     ///< estimate: between uniqueReadBytes and l2ReadBytes
+  /// Of the lanes that update global memory by atomics, in all blocks: those at the line that most
+  /// of them update.
+  double atomicLineShare = 0;
+  bool uniqueIsExact = false; ///< all blocks were sampled
+  double dramReadBytes = 0;   ///< estimate: between uniqueReadBytes and l2ReadBytes
   double dramWriteBytes = 0;
 };
 
@@ -107,7 +109,7 @@ struct KernelCounters {
   /// Work of the longest sampled warp in a block over the mean warp, averaged over blocks (1 is
   /// balanced).
   double warpImbalance = 1;
-  /// Instructions of the longest sampled block over the mean block.
+  /// Instructions of the longest block over the mean block, of all blocks.
   double blockImbalance = 1;
 
   AccessCounters globalLoad, globalStore, globalAtomic, sharedLoad, sharedStore, sharedAtomic,
@@ -117,8 +119,8 @@ struct KernelCounters {
   std::vector<SiteCounters> sites; ///< sites that executed, in order of site number
   std::vector<LineCounters> lines; ///< in order of file and line
 
-  /// Multiplies what was summed over blocks: operations, instructions, accesses, traffic below L1.
-  void scale(double factor);
+  /// Adds what is summed over blocks: operations, instructions, accesses, traffic below L1.
+  void add(const KernelCounters &other, double factor);
   double activeLanesPerInstruction() const {
     return warpInstructions > 0 ? threadInstructions / warpInstructions : 0;
   }
