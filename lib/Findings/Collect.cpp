@@ -158,6 +158,7 @@ std::vector<ProgramFinding> kbopt::collectFindings(const PassContext &context,
     if (stop())
       break;
     addAnalysisFindings(context, kernel, trials, all);
+    addBenignRaces(context, kernel, all);
     addPassFindings(context, kernel, trials, all);
     --covered.notExamined;
   }

@@ -61,6 +61,9 @@ bool threadsMeet(kb::AccessOp atomic);
 /// Strides, bank conflicts, contended atomics, races and launches of one thread.
 void addAnalysisFindings(const PassContext &context, const KernelView &kernel, PassTrials &trials,
                          std::vector<ProgramFinding> &findings);
+/// Stores by which several threads of a block give one element the same value.
+void addBenignRaces(const PassContext &context, const KernelView &kernel,
+                    std::vector<ProgramFinding> &findings);
 /// Sites of \p kernel at which a pass that is a rule's applies.
 void addPassFindings(const PassContext &context, const KernelView &kernel, PassTrials &trials,
                      std::vector<ProgramFinding> &findings);

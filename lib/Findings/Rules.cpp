@@ -15,6 +15,7 @@ static constexpr FindingRule rules[] = {
      {"pad-shared-array", "swizzle-shared-array"},
      ""},
     {"possible-race", "Two threads may access the same element without order", {}, ""},
+    {"benign-race", "Threads store the same value to one element without order", {}, ""},
     {"single-thread", "One thread does all the work of a launch", {}, ""},
     {"redundant-barrier",
      "A barrier orders nothing",
