@@ -164,6 +164,13 @@ unsigned countTraffic(const Measures &m, const SiteInfo &site) {
   return 0;
 }
 
+/// Whether the chip does the lanes' operations on one address one after the other: it combines
+/// those of integers, floats it does not.
+bool isSerial(const SiteInfo &site) {
+  const std::string_view operation = site.detail ? site.detail : "";
+  return operation.find(".fadd") != operation.npos || operation.find(".fsub") != operation.npos;
+}
+
 void finishRequest(const Request &request) {
   if (request.site & branchBit) {
     finishBranch(request);
@@ -200,7 +207,7 @@ void finishRequest(const Request &request) {
     }
   }
   if (site.kind == AccessKind::Atomic)
-    one.atomicSerialisation = m.serialisation;
+    one.atomicSerialisation = isSerial(site) ? m.serialisation : 1;
   totalOf(space, site.kind)->add(one);
   state.now().bySite[request.site].add(one);
   state.spaceOfSite[request.site] = space;

@@ -35,7 +35,9 @@ struct AccessCounters {
   double lineWavefronts = 0;   ///< distinct 128-byte lines per pass of a request, summed (global)
   double sharedWavefronts = 0; ///< passes over the banks (shared)
   double idealSharedWavefronts = 0;
-  double atomicSerialisation = 0; ///< lanes at the fullest address per request, summed (atomics)
+  /// Of atomics, lanes that wait for each other, summed over requests: those at the fullest address
+  /// where floats are added, else one.
+  double atomicSerialisation = 0;
 
   double bankConflicts() const { return sharedWavefronts - idealSharedWavefronts; }
   /// 0 to 1, or 1 when nothing moved.

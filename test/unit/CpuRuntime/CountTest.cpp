@@ -203,6 +203,16 @@ TEST(Count, AtomicsOfAllBlocksMeet) {
   }
 }
 
+TEST(Count, LanesThatAddFloatsToOneAddressWait) {
+  for (auto [operation, waiting] : {std::pair{"red.fadd", 32}, {"red.add", 1}}) {
+    CountImage image;
+    image.sites[3].detail = operation;
+    DeviceArray<int> sum(1);
+    KernelCounters c = image.count(atomicToOne, {1}, {32}, {8}, sum.data);
+    EXPECT_EQ(c.globalAtomic.atomicSerialisation, waiting) << operation;
+  }
+}
+
 TEST(Count, DivergentLoops) {
   CountImage image;
   DeviceArray<float> in(32);
@@ -251,6 +261,7 @@ TEST(Count, BankConflicts) {
 
 TEST(Count, AtomicsToOneAddressSerialise) {
   CountImage image;
+  image.sites[3].detail = "red.fadd";
   DeviceArray<int> sum(1);
   KernelCounters c = image.count(atomicToOne, {1}, {64}, {8}, sum.data);
   EXPECT_EQ(c.globalAtomic.requests, 2);
