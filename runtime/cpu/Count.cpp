@@ -312,6 +312,7 @@ std::vector<double> sampleWeights() {
 
 void beginLaunch() {
   state = State{};
+  table.clear();
   if (machine.info->mode != ImageMode::Count || !machine.kernel->countedBody)
     return;
   state.isActive = true;

@@ -75,6 +75,11 @@ void atomicToOne(void **args, const Block *, Thread *) {
   kbrt_count_access(3, argument<int *>(args, 0), noLoop);
 }
 
+void stopAfterAccess(void **args, const Block *, Thread *) {
+  kbrt_count_access(0, argument<float *>(args, 0), noLoop);
+  kbrt_trap(0);
+}
+
 /// All threads read the same 4 KiB twice: the second time hits L1.
 void readTwice(void **args, const Block *, Thread *thread) {
   auto *in = argument<float *>(args, 0);
@@ -211,6 +216,18 @@ TEST(Count, LanesThatAddFloatsToOneAddressWait) {
     KernelCounters c = image.count(atomicToOne, {1}, {32}, {8}, sum.data);
     EXPECT_EQ(c.globalAtomic.atomicSerialisation, waiting) << operation;
   }
+}
+
+TEST(Count, AStoppedLaunchLeavesNothingToTheNext) {
+  DeviceArray<float> in(64), out(64);
+  {
+    CountImage image;
+    image.kernel("k", stopAfterAccess, {8}).sharedSpan = 16384;
+    EXPECT_EQ(image.launch("k", {1}, {32}, 0, in.data).status, LaunchStatus::Trap);
+  }
+  CountImage image;
+  KernelCounters c = image.count(strided, {1}, {64}, {8, 8, 4}, in.data, out.data, 1);
+  EXPECT_EQ(c.globalLoad.requests, 2);
 }
 
 TEST(Count, DivergentLoops) {
