@@ -31,7 +31,7 @@ static constexpr ShownMetric table[] = {
     {"pipe_other", 1, "% busy other pipe", "instruction_mix_suboptimal"},
     {"threads_per_instruction", 1, "of 32 threads work in an instruction",
      "thread_divergence_high"},
-    {"local_share", 100, "% of sectors are spills", "low_occupancy_register_pressure"},
+    {"local_share", 100, "% of sectors are local memory", "low_occupancy_register_pressure"},
     {"atomic_share", 100, "% of L2 sectors are atomics", "synchronization_bound"},
     {"barrier_share", 100, "% of stalls wait at barriers", "synchronization_bound"},
     {"waves", 1, "waves of blocks", "insufficient_parallelism"},

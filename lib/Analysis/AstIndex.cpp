@@ -36,11 +36,12 @@ public:
   }
 
   bool VisitImplicitCastExpr(ImplicitCastExpr *cast) override {
-    if (cast->getCastKind() == CK_LValueToRValue) {
-      put<Expr>(index.loads, cast->getExprLoc(), cast->getSubExpr());
-      if (isa<AbstractConditionalOperator>(cast->getSubExpr()->IgnoreParens()))
-        put<Expr>(index.loads, cast->getSubExpr()->getExprLoc(), cast->getSubExpr());
-    }
+    // The load of a field has the place of the field's name, that of a choice its question mark.
+    const Expr *read = cast->getSubExpr();
+    if (cast->getCastKind() == CK_LValueToRValue)
+      for (SourceLocation place :
+           {cast->getExprLoc(), read->getExprLoc(), read->IgnoreParens()->getExprLoc()})
+        put(index.loads, place, read);
     return true;
   }
   bool VisitBinaryOperator(BinaryOperator *op) override {

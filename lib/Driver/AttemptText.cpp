@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "AttemptText.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <map>
 
 using namespace kbopt;
 using llvm::formatv;
@@ -48,6 +50,63 @@ std::string kbopt::attemptText(const Attempt &attempt, llvm::StringRef source) {
                       : attempt.phase == AttemptPhase::Tune   ? "tuning"
                                                               : "winner";
   return formatv("[{0}] {1}  {2}{3}", where, attempt.text(), outcomeText(attempt, source), note);
+}
+
+/// "3 were refused (G4, G7 2 times)"; empty if none was. Of attempts by the gate that decided.
+static std::string decidedText(const std::map<std::string, unsigned> &byGate,
+                               llvm::StringRef decided) {
+  unsigned sum = 0;
+  std::vector<std::string> gates;
+  for (const auto &[gate, count] : byGate) {
+    sum += count;
+    if (!gate.empty())
+      gates.push_back(gate + (count > 1 ? formatv(" {0} times", count).str() : ""));
+  }
+  if (!sum)
+    return "";
+  return formatv("{0} {1} {2}{3}", sum, sum == 1 ? "was" : "were", decided,
+                 gates.empty() ? "" : " (" + llvm::join(gates, ", ") + ")");
+}
+
+std::string kbopt::noWinnerText(llvm::ArrayRef<Attempt> attempts) {
+  std::map<std::string, unsigned> refused, undecided, notJudged;
+  unsigned right = 0, judged = 0; ///< of those that were judged
+  for (const Attempt &attempt : attempts) {
+    if (attempt.phase == AttemptPhase::Confirm || attempt.shortcut == "known")
+      continue; // said of its program before
+    const std::string gate = toString(attempt.gate).str();
+    if (attempt.isRefusedProposal())
+      ++notJudged["had no proposal"];
+    else if (attempt.verdict == VerdictKind::NotApplied)
+      ++notJudged[attempt.failure == FailureClass::None
+                      ? "did not apply"
+                      : ("was refused (" + toString(attempt.failure) + ")").str()];
+    else if (!attempt.shortcut.empty())
+      ++notJudged[attempt.shortcut == "identical" ? "had machine code seen before"
+                                                  : "could not be faster"];
+    else if (attempt.verdict == VerdictKind::Incorrect)
+      ++refused[gate];
+    else if (attempt.verdict == VerdictKind::Inconclusive)
+      ++undecided[gate];
+    else
+      ++right;
+    judged += attempt.shortcut.empty() && attempt.verdict != VerdictKind::NotApplied;
+  }
+  std::vector<std::string> parts;
+  for (const std::string &part :
+       {decidedText(refused, "refused"), decidedText(undecided, "not decided")})
+    if (!part.empty())
+      parts.push_back(part);
+  if (parts.empty() && right)
+    return "nothing better was found";
+  if (!parts.empty())
+    return right ? formatv("of {0} candidates {1}, and no other is faster", judged,
+                           llvm::join(parts, ", "))
+                       .str()
+                 : "no candidate is right: " + llvm::join(parts, ", ");
+  for (const auto &[what, count] : notJudged)
+    parts.push_back(formatv("{0} step{1} {2}", count, count == 1 ? "" : "s", what));
+  return "no candidate was judged" + (parts.empty() ? "" : ": " + llvm::join(parts, ", "));
 }
 
 std::vector<std::string> kbopt::refusalLines(llvm::ArrayRef<Attempt> attempts) {

@@ -17,6 +17,10 @@ std::string outcomeText(const Attempt &attempt, llvm::StringRef source);
 /// "[1] unroll-loop{factor=4 kernel=k}  correct, modelled 4.75 us, 1.57 x of the step before".
 std::string attemptText(const Attempt &attempt, llvm::StringRef source);
 
+/// What the result says of a search whose \p attempts gave no winner. That nothing better was found
+/// is said only where candidates were right and none was refused.
+std::string noWinnerText(llvm::ArrayRef<Attempt> attempts);
+
 /// A line for each reason for which gates, or models and their rules, refused \p attempts, with the
 /// first step that it was said of, and a last one for those beyond five.
 std::vector<std::string> refusalLines(llvm::ArrayRef<Attempt> attempts);

@@ -268,7 +268,7 @@ McpResult McpTools::poll(const json::Object &arguments) {
   facts["status"] = *search.status;
   facts["patch"] = json::fixUTF8(patch);
   return {failed          ? log
-          : patch.empty() ? "nothing better was found\n" + log
+          : patch.empty() ? "no patch\n" + log
                           : patch + "\n" + log,
           std::move(facts), failed};
 }

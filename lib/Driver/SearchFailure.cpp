@@ -32,7 +32,7 @@ static llvm::Expected<std::string> unscheduledText(ProgramEnvironment &environme
 llvm::Error SearchReport::describeFailure(ProgramEnvironment &environment,
                                           const SearchResult &result) {
   struct Tried {
-    unsigned count = 0, refused = 0;
+    unsigned count = 0, refused = 0, undecided = 0;
     double best = 0; ///< the largest gain of a correct one
   };
   std::map<std::string, Tried> tried;
@@ -45,14 +45,17 @@ llvm::Error SearchReport::describeFailure(ProgramEnvironment &environment,
     Tried &pass = tried[passes + attempt.step.pass];
     ++pass.count;
     pass.refused += attempt.verdict == VerdictKind::Incorrect;
+    pass.undecided += attempt.verdict == VerdictKind::Inconclusive;
     if (attempt.correct() && attempt.timeUs > 0)
       pass.best = std::max(pass.best, attempt.parentTimeUs / attempt.timeUs);
   }
   std::vector<std::string> parts;
   for (const auto &[pass, what] : tried)
-    parts.push_back(formatv("{0} ({1}{2}{3})", pass, what.count,
-                            what.best > 0 ? formatv(", best {0:f2} x", what.best).str() : "",
-                            what.refused ? formatv(", {0} refused", what.refused).str() : ""));
+    parts.push_back(
+        formatv("{0} ({1}{2}{3}{4})", pass, what.count,
+                what.best > 0 ? formatv(", best {0:f2} x", what.best).str() : "",
+                what.refused ? formatv(", {0} refused", what.refused).str() : "",
+                what.undecided ? formatv(", {0} not decided", what.undecided).str() : ""));
   context.progress.line("  tried: " +
                         (parts.empty() ? std::string("nothing") : llvm::join(parts, ", ")));
   const NodeJudgement &original = result.original;

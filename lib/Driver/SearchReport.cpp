@@ -129,19 +129,27 @@ void SearchReport::proofDoesNotFit(double seconds, double left) {
           .str());
 }
 
+/// "(G4, G7 2 times)", with a space before; empty where nothing names its gate.
+static std::string gatesText(const std::map<std::string, uint64_t> &counts) {
+  std::vector<std::string> gates;
+  for (const auto &[gate, count] : counts)
+    if (!gate.empty())
+      gates.push_back(gate + (count > 1 ? formatv(" {0} times", count).str() : ""));
+  return gates.empty() ? "" : " (" + llvm::join(gates, ", ") + ")";
+}
+
+static uint64_t sumOf(const std::map<std::string, uint64_t> &counts) {
+  uint64_t sum = 0;
+  for (const auto &[gate, count] : counts)
+    sum += count;
+  return sum;
+}
+
 /// "41 screened, 2 proven, 1 refused (G7)".
 static std::string countsText(const SearchResult &result) {
   std::string text = formatv("{0} screened, {1} proven", result.screened, result.proven);
-  uint64_t refused = 0;
-  std::vector<std::string> gates;
-  for (const auto &[gate, count] : result.refused) {
-    refused += count;
-    if (!gate.empty())
-      gates.push_back(gate + (count > 1 ? formatv(" {0} times", count).str() : ""));
-  }
-  if (refused)
-    text += formatv(", {0} refused{1}", refused,
-                    gates.empty() ? "" : " (" + llvm::join(gates, ", ") + ")");
+  if (const uint64_t refused = sumOf(result.refused))
+    text += formatv(", {0} refused{1}", refused, gatesText(result.refused));
   return text;
 }
 
@@ -329,8 +337,9 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
                       source(), result.bestUs / result.leastUs, 1 / (1 - environment.leastGain()))
             .str());
   else
-    progress.line(isEmpty ? "result: no candidate was timed; the program stays as it is"
-                          : "result: nothing better was found; the program stays as it is");
+    progress.line(
+        "result: " + (isEmpty ? "no candidate was timed" : noWinnerText(result.attempts)) +
+        "; the program stays as it is");
   for (const std::string &line : refusalLines(result.attempts))
     progress.line(line);
   progress.line(countsText(result));

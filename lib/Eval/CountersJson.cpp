@@ -52,7 +52,7 @@ kbrt::TrafficCounters readTraffic(const json::Object &object) {
       {"l2AtomicBytes", &kbrt::TrafficCounters::l2AtomicBytes},
       {"uniqueReadBytes", &kbrt::TrafficCounters::uniqueReadBytes},
       {"uniqueWrittenBytes", &kbrt::TrafficCounters::uniqueWrittenBytes},
-      {"uniqueAtomicBytes", &kbrt::TrafficCounters::uniqueAtomicBytes},
+      {"atomicLineShare", &kbrt::TrafficCounters::atomicLineShare},
       {"dramReadBytes", &kbrt::TrafficCounters::dramReadBytes},
       {"dramWriteBytes", &kbrt::TrafficCounters::dramWriteBytes}};
   for (const auto &[name, field] : fields)

@@ -39,7 +39,8 @@ struct LaunchModel {
   const ChipInfo &chip;
 
   Occupancy occupancy;
-  double blocksOnBusiestSm = 0; ///< ceil(blocks / SMs)
+  /// How many blocks of mean work the busiest SM has: ceil(blocks / SMs), and the longest block.
+  double blocksOnBusiestSm = 0;
   double activeSms = 0;
   double waves = 0;
   double residentWarps = 0; ///< per SM, on average while the launch runs

@@ -39,7 +39,7 @@ void Metrics::time(double floorUs) {
   values["kbopt__time_us"] = us;
   values["kbopt__floor_us"] = floorUs;
   values["kbopt__launch_overhead_us"] = model.chip.launchOverheadUs;
-  values["kbopt__waves"] = model.waves;
+  values["kbopt__waves"] = model.waves / std::max(1.0, model.counters.blockImbalance);
   values["kbopt__occupancy"] = model.occupancy.fraction;
   values["kbopt__limited_by_registers"] = model.occupancy.limiter == OccupancyLimiter::Registers;
   values["kbopt__limited_by_shared"] = model.occupancy.limiter == OccupancyLimiter::SharedMemory;
@@ -49,12 +49,8 @@ void Metrics::time(double floorUs) {
     values["kbopt__registers"] = *model.resources->registers;
   values["gpu__time_duration.sum"] = us * 1000;
   values["gpc__cycles_elapsed.max"] = model.cycles;
-  // Blocks are equal but for the sampled imbalance, which matters where an SM
-  // has only one.
-  double balance =
+  const double balance =
       model.shape.blocks / (model.blocksOnBusiestSm * std::max(1.0, model.chip.smCount));
-  if (model.blocksOnBusiestSm <= 1)
-    balance /= std::max(1.0, model.counters.blockImbalance);
   values["sm__cycles_active.max"] = model.cycles;
   values["sm__cycles_active.avg"] = model.cycles * std::min(1.0, balance);
 }
@@ -128,6 +124,8 @@ void Metrics::memory() {
     double sectorsPerByte = c.warps * kbrt::warpLanes / kbrt::sectorBytes;
     loadSectors += model.resources->spillLoadBytes.value_or(0) * sectorsPerByte;
     storeSectors += model.resources->spillStoreBytes.value_or(0) * sectorsPerByte;
+    values["kbopt__spilled_bytes"] =
+        model.resources->spillLoadBytes.value_or(0) + model.resources->spillStoreBytes.value_or(0);
   }
   values["l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum"] = loadSectors;
   values["l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum"] = storeSectors;
@@ -169,7 +167,7 @@ void Metrics::stalls() {
     return;
   // A warp's time is what it waits for alone, and a queue in front of the
   // resource that limits the launch.
-  double perWarp = model.cycles / std::max(1.0, model.waves);
+  double perWarp = model.cycles / std::max({1.0, model.waves, model.counters.blockImbalance});
   double queue = std::max(0.0, perWarp - model.warpLatency());
   std::map<std::string, double> cycles;
   cycles["long_scoreboard"] = model.globalLatency;

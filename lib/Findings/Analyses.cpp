@@ -1,13 +1,15 @@
 //===- Analyses.cpp - Findings that analyses make -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Owns what is said about strides, bank conflicts, races and launches of one
-// thread. The questions themselves are Analysis's.
+// Owns what is said about strides, bank conflicts, contended atomics, races and
+// launches of one thread. The questions themselves are Analysis's.
 //
 //===----------------------------------------------------------------------===//
 #include "Collect.h"
 #include "clang/AST/Expr.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace kbopt;
 
@@ -18,6 +20,10 @@ constexpr int64_t typicalExtent = 4096;
 constexpr unsigned worthwhileFactor = 4;
 /// Fewer sectors in a request are few, whatever share of them is used.
 constexpr unsigned fewSectors = 8;
+/// Elements that lie farther apart are no structures.
+constexpr int64_t largeStructure = 4096;
+/// What fewer lanes of a warp do costs little.
+constexpr unsigned fewLanes = 8;
 
 /// Whether only some threads of a warp get to \p access, and it is not known which: its cost says
 /// nothing then.
@@ -86,15 +92,43 @@ static std::optional<AccessFinding> findingOf(const PassContext &context, llvm::
   return AccessFinding{std::move(*finding), base, access, {base}, access.getKind()};
 }
 
+/// Gives \p values a usual block where the launch does not say; false then.
+static bool completeBlock(LaunchValues &values) {
+  if (values.block[0])
+    return true;
+  values.block = {128, 1, 1};
+  return false;
+}
+
+/// Whether half of the \p stride bytes from one thread's element to the next, or more, are touched
+/// by accesses of \p access's kind: the fields of a structure share its sectors. What a copy of a
+/// structure moves as a whole, and no field reads, does not count.
+static bool usesHalf(kb::AccessOp access, int64_t stride) {
+  if (stride > largeStructure)
+    return false;
+  const kb::ExprAttr address = access.getAddressAttr();
+  llvm::BitVector touched(stride);
+  access->getParentOfType<kb::KernelOp>()->walk([&](kb::AccessOp other) {
+    const kb::ExprAttr at = other.getAddressAttr();
+    if (!at || other.getKind() != access.getKind() || other.getBase() != access.getBase() ||
+        other.getType() == "bytes" || at.getLoops() != address.getLoops() ||
+        at.getSymbols() != address.getSymbols())
+      return;
+    auto apart = mlir::dyn_cast<mlir::AffineConstantExpr>(mlir::simplifyAffineExpr(
+        at.getExpr() - address.getExpr(), at.getMap().getNumDims(), at.getMap().getNumSymbols()));
+    for (int64_t byte = 0; apart && byte < int64_t(other.getBytes()); ++byte)
+      touched.set(llvm::mod(apart.getValue() + byte, stride));
+  });
+  return 2 * int64_t(touched.count()) >= stride;
+}
+
 static std::optional<AccessFinding> uncoalesced(const PassContext &context,
                                                 const KernelView &kernel, kb::AccessOp access,
                                                 LaunchValues values) {
   if (access.getSpace() != kb::MemorySpace::Global || !access.getAddress() ||
       runsInFewLanes(access))
     return std::nullopt;
-  const bool blockKnown = values.block[0].has_value();
-  if (!blockKnown)
-    values.block = {128, 1, 1};
+  const bool blockKnown = completeBlock(values);
   const unsigned axis = values.block[0] == 1 ? 1 : 0;
   const LaneStride stride = laneStride(access, axis, values);
   if (stride.kind != StrideClass::Constant && stride.kind != StrideClass::Symbolic)
@@ -105,15 +139,16 @@ static std::optional<AccessFinding> uncoalesced(const PassContext &context,
     values.block[i] = values.block[i].value_or(1);
     values.grid[i] = values.grid[i].value_or(typicalExtent);
   }
+  const bool certain = stride.kind == StrideClass::Constant;
   std::optional<RequestCost> cost = activeRequestCost(access, values);
-  if (!cost || cost->lanes < 8 || cost->sectors < fewSectors ||
-      cost->sectors < worthwhileFactor * cost->idealSectors)
+  if (!cost || cost->lanes < fewLanes || cost->sectors < fewSectors ||
+      cost->sectors < worthwhileFactor * cost->idealSectors ||
+      (certain && usesHalf(access, std::abs(stride.bytes))))
     return std::nullopt;
   std::optional<AccessFinding> found = findingOf(context, "uncoalesced-access", kernel, access);
   if (!found)
     return std::nullopt;
   ProgramFinding &finding = found->finding;
-  const bool certain = stride.kind == StrideClass::Constant;
   const std::string apart =
       certain ? std::to_string(std::abs(stride.bytes)) : "'" + stride.text + "'";
   finding.proof = certain && blockKnown && !mayHaveFewerLanes(access) ? FindingProof::Proven
@@ -147,6 +182,28 @@ static std::optional<AccessFinding> bankConflict(const PassContext &context,
   found->finding.proof = certain ? FindingProof::Proven : FindingProof::Estimated;
   found->finding.message =
       llvm::formatv("have {0}a {1}-way bank conflict", certain ? "" : "up to ", found->weight);
+  return found;
+}
+
+/// An atomic with which all threads of a block update one element.
+static std::optional<AccessFinding> contendedAtomic(const PassContext &context,
+                                                    const KernelView &kernel, kb::AccessOp access,
+                                                    LaunchValues values) {
+  if (access.getKind() != kb::AccessKind::Atomic || access.getSpace() == kb::MemorySpace::Shared ||
+      runsInFewLanes(access) || !threadsMeet(access))
+    return std::nullopt;
+  const bool blockKnown = completeBlock(values);
+  const unsigned axis = values.block[0] == 1 ? 1 : 0;
+  const std::optional<RequestCost> cost = activeRequestCost(access, values);
+  if (laneStride(access, axis, values).kind != StrideClass::Uniform ||
+      (cost && cost->lanes < fewLanes))
+    return std::nullopt;
+  std::optional<AccessFinding> found = findingOf(context, "contended-atomics", kernel, access);
+  if (!found)
+    return std::nullopt;
+  found->finding.proof =
+      blockKnown && !mayHaveFewerLanes(access) ? FindingProof::Proven : FindingProof::Estimated;
+  found->finding.message = "meet: all threads of a block update one element";
   return found;
 }
 
@@ -264,7 +321,7 @@ void kbopt::addAnalysisFindings(const PassContext &context, const KernelView &ke
     const LaunchValues values = LaunchValues::common(op);
     addSingleThreads(context, kernel, op, findings);
     op->walk([&](kb::AccessOp access) {
-      for (auto *question : {uncoalesced, bankConflict})
+      for (auto *question : {uncoalesced, bankConflict, contendedAtomic})
         if (std::optional<AccessFinding> each = question(context, kernel, access, values))
           found.push_back(std::move(*each));
     });

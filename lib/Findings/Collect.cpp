@@ -108,6 +108,22 @@ std::string FindingsCoverage::elsewhereWords(llvm::StringRef mainFile) const {
   return words + ", which was not looked at";
 }
 
+/// Takes from \p all what an earlier one of these rules says better: what a block combines need not
+/// be combined by its warps, and what either combines is not contended.
+static void dropRepeatedAtomics(std::vector<ProgramFinding> &all) {
+  std::set<FindingPlace> said;
+  for (llvm::StringRef rule : {"private-atomics", "warp-atomics", "contended-atomics"}) {
+    llvm::erase_if(all, [&](const ProgramFinding &each) {
+      return each.rule == rule && said.count({each.begin, each.end});
+    });
+    for (const ProgramFinding &each : all)
+      if (each.rule == rule) {
+        said.insert({each.begin, each.end});
+        said.insert(each.also.begin(), each.also.end());
+      }
+  }
+}
+
 /// \p all without what comments keep quiet and what other instances of a template say, too, in the
 /// order of the text.
 static std::vector<ProgramFinding> arrange(const ParsedProgram &program,
@@ -117,17 +133,9 @@ static std::vector<ProgramFinding> arrange(const ParsedProgram &program,
   llvm::stable_sort(
       all, [&](const ProgramFinding &a, const ProgramFinding &b) { return key(a) < key(b); });
   std::map<std::string, unsigned> seen;
-  std::set<FindingPlace> privateAtomics;
-  for (const ProgramFinding &finding : all)
-    if (finding.rule == "private-atomics") {
-      privateAtomics.insert({finding.begin, finding.end});
-      privateAtomics.insert(finding.also.begin(), finding.also.end());
-    }
+  dropRepeatedAtomics(all);
   for (ProgramFinding &finding : all) {
     if (!kept.empty() && key(kept.back()) == key(finding))
-      continue;
-    // What a block combines need not be combined by its warps.
-    if (finding.rule == "warp-atomics" && privateAtomics.count({finding.begin, finding.end}))
       continue;
     if (isSuppressed(program, finding))
       continue;
@@ -150,6 +158,7 @@ std::vector<ProgramFinding> kbopt::collectFindings(const PassContext &context,
     if (stop())
       break;
     addAnalysisFindings(context, kernel, trials, all);
+    addBenignRaces(context, kernel, all);
     addPassFindings(context, kernel, trials, all);
     --covered.notExamined;
   }

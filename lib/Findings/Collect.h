@@ -54,9 +54,16 @@ private:
 void tryPasses(const PassContext &context, const KernelView &kernel, PassTrials &trials,
                kb::AccessOp access, ProgramFinding &finding);
 
-/// Strides, bank conflicts, races and launches of one thread.
+/// Whether the threads of a block can meet at \p atomic: more than one gets there, and they do not
+/// each have an element of their own.
+bool threadsMeet(kb::AccessOp atomic);
+
+/// Strides, bank conflicts, contended atomics, races and launches of one thread.
 void addAnalysisFindings(const PassContext &context, const KernelView &kernel, PassTrials &trials,
                          std::vector<ProgramFinding> &findings);
+/// Stores by which several threads of a block give one element the same value.
+void addBenignRaces(const PassContext &context, const KernelView &kernel,
+                    std::vector<ProgramFinding> &findings);
 /// Sites of \p kernel at which a pass that is a rule's applies.
 void addPassFindings(const PassContext &context, const KernelView &kernel, PassTrials &trials,
                      std::vector<ProgramFinding> &findings);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Collect.h"
+#include "kb-opt/Rewrite/SchedulePass.h"
 
 using namespace kbopt;
 
@@ -37,10 +38,11 @@ static std::vector<kb::OperandAttr> elementsOf(kb::NestOp nest, llvm::StringRef 
   return elements;
 }
 
-/// Whether lanes use neighbouring elements of \p base when \p kernel has \p schedule: a map names
-/// the dimension of its lanes, and the other sketches take one along which elements are neighbours.
+/// Whether lanes use neighbouring elements where \p access is, when \p kernel has \p schedule: a
+/// map names the dimension of its lanes, and the other sketches take one along which elements are
+/// neighbours. Fields of neighbouring structures are none.
 static bool coalesces(const PassContext &context, const KernelView &kernel,
-                      const Schedule &schedule, llvm::StringRef base) {
+                      const Schedule &schedule, kb::AccessOp access) {
   kb::NestOp nest = context.raised(kernel).nest;
   if (!nest)
     return false;
@@ -52,25 +54,40 @@ static bool coalesces(const PassContext &context, const KernelView &kernel,
       dims.push_back(mlir::cast<mlir::StringAttr>(each).str());
     nest->walk([&](kb::OverOp over) { dims.push_back(over.getName().str()); });
   }
-  const std::vector<kb::OperandAttr> elements = elementsOf(nest, base);
+  const std::vector<kb::OperandAttr> elements = elementsOf(nest, access.getBase().getName());
   return !elements.empty() && llvm::all_of(elements, [&](kb::OperandAttr element) {
-    return llvm::any_of(dims, [&](const std::string &dim) {
-      return llvm::is_contained(element.getOffset().getLoops(),
-                                mlir::StringAttr::get(nest.getContext(), dim)) &&
-             isUnitOrUniform(element.getOffset(), dim);
-    });
+    return element.getBytes() <= int64_t(access.getBytes()) &&
+           llvm::any_of(dims, [&](const std::string &dim) {
+             return llvm::is_contained(element.getOffset().getLoops(),
+                                       mlir::StringAttr::get(nest.getContext(), dim)) &&
+                    isUnitOrUniform(element.getOffset(), dim);
+           });
   });
+}
+
+/// Whether the most promising schedule of \p kernel mends \p access, and nothing but a launch that
+/// could choose it is missing.
+static bool needsLaunch(const PassContext &context, const KernelView &kernel, kb::AccessOp access) {
+  kb::NestOp nest = kernel.launches.empty() ? context.raised(kernel).nest : kb::NestOp();
+  if (!nest)
+    return false;
+  llvm::Expected<Schedule> schedule = mostPromising(context, nest);
+  if (schedule)
+    schedule = completed(context, nest, *schedule);
+  if (schedule)
+    return coalesces(context, kernel, *schedule, access);
+  llvm::consumeError(schedule.takeError());
+  return false;
 }
 
 /// Whether \p applied, of a pass against \p rule, mends \p access: it changes its variable or its
 /// text, schedules its kernel anew, or changes which axis of the block goes along rows.
 static bool mends(const PassContext &context, llvm::StringRef rule, const AppliedSite &applied,
                   kb::AccessOp access) {
-  const llvm::StringRef base = access.getBase().getName();
   if (const auto *variable = applied.site.as<clang::VarDecl>())
-    return variable->getName() == base;
+    return variable->getName() == access.getBase().getName();
   if (applied.rewrite.schedule)
-    return coalesces(context, *applied.site.kernel, *applied.rewrite.schedule, base);
+    return coalesces(context, *applied.site.kernel, *applied.rewrite.schedule, access);
   std::optional<FindingPlace> place =
       placeOf(context, context.imported().exprOf(access)->getSourceRange());
   if (place && touches(applied.rewrite.edits, *place))
@@ -94,6 +111,11 @@ void kbopt::tryPasses(const PassContext &context, const KernelView &kernel, Pass
     for (const AppliedSite &applied : trials.at(pass, kernel))
       if (mends(context, finding.rule, applied, access))
         return trials.setPass(finding, pass, applied.rewrite);
+  constexpr llvm::StringLiteral schedule = "schedule";
+  if (llvm::is_contained(passes, schedule) && needsLaunch(context, kernel, access)) {
+    finding.unlaunchedPass = schedule.str();
+    return;
+  }
   const auto *assisted = llvm::find_if(passes, [&](llvm::StringRef pass) {
     return !pass.empty() && isFor(pass, context.imported().exprOf(access)) &&
            trials.isAskable(pass, kernel);

@@ -31,6 +31,11 @@ llvm::Expected<std::vector<ProgramFinding>> kbopt::findingsOf(clang::ASTContext 
 
 std::string kbopt::noteOf(const ProgramFinding &finding) {
   std::string words = finding.pipeline();
+  if (words.empty() && !finding.summary.empty())
+    return finding.summary;
+  if (words.empty() && !finding.unlaunchedPass.empty())
+    return "pass '" + finding.unlaunchedPass + "' mends this in a file that launches '" +
+           finding.kernel + "'";
   if (words.empty())
     return finding.assistedPass.empty()
                ? ""

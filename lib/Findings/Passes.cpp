@@ -71,9 +71,7 @@ static bool mayStoreThroughAlias(const KernelView &kernel) {
   return pointers > 1 && mutables > 0;
 }
 
-/// Whether the threads of a block can meet at \p atomic: more than one gets there, and they do not
-/// each have an element of their own.
-static bool isShared(kb::AccessOp atomic) {
+bool kbopt::threadsMeet(kb::AccessOp atomic) {
   const LaunchValues values = LaunchValues::common(atomic->getParentOfType<kb::KernelOp>());
   const StrideClass stride = laneStride(atomic, 0, values).kind;
   if (stride != StrideClass::Uniform && stride != StrideClass::Unknown)
@@ -103,7 +101,7 @@ static std::vector<FindingPlace> changedAtomics(const PassContext &context,
       std::optional<FindingPlace> place = placeOf(context, call->getSourceRange());
       const bool isChanged = place && touches(rewrite.edits, *place);
       changesAny |= isChanged;
-      if (place && isShared(access)) {
+      if (place && threadsMeet(access)) {
         all.insert(*place);
         if (isChanged)
           changed.insert(*place);

@@ -68,7 +68,9 @@ static json::Object fixOf(llvm::StringRef text, llvm::StringRef uri,
     replacements.push_back(
         json::Object{{"deletedRegion", regionOf(text, each.offset, each.offset + each.length)},
                      {"insertedContent", json::Object{{"text", json::fixUTF8(each.text)}}}});
-  std::string words = "-passes='" + finding.pipeline() + "': " + finding.summary;
+  std::string words = finding.summary;
+  if (!finding.pass.empty())
+    words = "-passes='" + finding.pipeline() + "': " + words;
   if (finding.promise != Promise::Bitwise)
     words += " (" + promiseName(finding.promise).str() + ")";
   return json::Object{

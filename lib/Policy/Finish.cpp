@@ -60,11 +60,15 @@ llvm::Error Explorer::ablate(NodeId &winner, std::vector<Step> &pipeline, bool m
   return llvm::Error::success();
 }
 
+bool Explorer::isFaster(const ExplorerNode &node) const {
+  return isUsable(node) &&
+         node.judgement.timeUs < nodes.at(rootId).judgement.timeUs * (1 - leastGain());
+}
+
 std::vector<Leader> Explorer::leaders() const {
   std::vector<const ExplorerNode *> faster;
   for (const auto &[id, node] : nodes)
-    if (isUsable(node) &&
-        node.judgement.timeUs < nodes.at(rootId).judgement.timeUs * (1 - leastGain()))
+    if (isFaster(node))
       faster.push_back(&node);
   llvm::sort(faster, [](const ExplorerNode *a, const ExplorerNode *b) {
     return std::tuple(a->judgement.timeUs, a->pipeline.size(), a->id) <
@@ -97,10 +101,38 @@ llvm::Error Explorer::unlessStopped(llvm::Error error) const {
   return llvm::Error::success();
 }
 
-std::optional<Leader> Explorer::nextLeader(const std::set<NodeId> &seen) const {
+llvm::Expected<std::vector<Leader>> Explorer::withoutOneStep(llvm::ArrayRef<Step> pipeline,
+                                                             bool mayJudge) {
+  std::vector<Leader> shorter;
+  for (size_t i = 0; i < pipeline.size() && pipeline.size() > 1 && !stopped(); ++i) {
+    std::vector<Step> rest = pipeline.vec();
+    rest.erase(rest.begin() + static_cast<ptrdiff_t>(i));
+    if (!mayJudge && !judgedAlready(rest))
+      continue;
+    llvm::Expected<Replayed> end = replay(rest);
+    if (!end)
+      return end.takeError();
+    if (!end->node.empty() && isFaster(nodes.at(end->node)))
+      shorter.push_back({end->node, std::move(rest), nodes.at(end->node).judgement.timeUs});
+  }
+  llvm::stable_sort(shorter, [&](const Leader &a, const Leader &b) {
+    return std::pair(environment.promise(a.node), a.timeUs) <
+           std::pair(environment.promise(b.node), b.timeUs);
+  });
+  return shorter;
+}
+
+std::optional<Leader> Explorer::nextLeader(const std::set<NodeId> &seen,
+                                           llvm::ArrayRef<Leader> shorter) const {
+  auto isOut = [&](const Leader &leader) {
+    const ExplorerNode &node = nodes.at(leader.node);
+    return seen.count(leader.node) || refusedCode.count(node.code) || !isUsable(node);
+  };
+  if (const auto *first = llvm::find_if_not(shorter, isOut); first != shorter.end())
+    return *first;
   std::optional<Leader> next;
   for (Leader &leader : leaders()) {
-    if (seen.count(leader.node) || refusedCode.count(nodes.at(leader.node).code))
+    if (isOut(leader))
       continue;
     const bool isBlamed =
         llvm::any_of(leader.pipeline, [&](const Step &step) { return blamed.count(step) > 0; });
@@ -115,8 +147,9 @@ std::optional<Leader> Explorer::nextLeader(const std::set<NodeId> &seen) const {
 llvm::Error Explorer::proveWinner() {
   const bool mayJudge = result.end != SearchEnd::BudgetSeconds;
   std::set<NodeId> offered;
+  std::vector<Leader> shorter; // than leaders that were refused
   while (offered.size() < mostConfirmations && !stopped()) {
-    std::optional<Leader> leader = nextLeader(offered);
+    std::optional<Leader> leader = nextLeader(offered, shorter);
     if (!leader)
       break;
     offered.insert(leader->node);
@@ -143,6 +176,13 @@ llvm::Error Explorer::proveWinner() {
     }
     if (llvm::Error error = mend(leader->node))
       return error;
+    llvm::Expected<std::vector<Leader>> more = withoutOneStep(pipeline, mayJudge);
+    if (!more) {
+      if (llvm::Error error = unlessStopped(more.takeError()))
+        return error;
+      continue;
+    }
+    llvm::append_range(shorter, std::move(*more));
   }
   if (!stopped())
     return llvm::Error::success();

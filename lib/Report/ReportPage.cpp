@@ -75,7 +75,7 @@ Body bodyOf(const ReportPage &page) {
     else
       body.absent.push_back(std::string(name) + ": " + why);
   };
-  const std::string nothing = page.found ? "unknown" : "nothing better was found";
+  const std::string nothing = page.found ? "unknown" : "no faster program was proven";
   const std::string untried =
       page.missed.empty() ? "nothing was tried" : "nothing was tried, no pass applies";
   section(writePipeline(os, page), "pipeline", "pipeline", nothing);

@@ -65,7 +65,7 @@ uint64_t Footprint::sampledBytes() const {
   return sectors * sectorBytes;
 }
 
-double Footprint::extrapolatedBytes(double factor) const {
+double Footprint::extrapolatedBytes(const std::vector<double> &weights) const {
   struct Use {
     double alone = 0, several = 0;
   };
@@ -77,14 +77,17 @@ double Footprint::extrapolatedBytes(double factor) const {
       uint64_t address = (number * regionSectors + i) * sectorBytes;
       const MemoryBuffer *buffer = DeviceMemory::get().find(address);
       Use &use = byBuffer[buffer ? buffer->id : 0];
-      (region[i] == shared ? use.several : use.alone) += sectorBytes;
+      if (region[i] == shared)
+        use.several += sectorBytes;
+      else
+        use.alone += sectorBytes * weights[region[i] - 1];
     }
   double total = 0;
   std::map<uint32_t, double> sizes;
   for (const MemoryBuffer *buffer : DeviceMemory::get().liveBuffers())
     sizes[buffer->id] = double((buffer->bytes + sectorBytes - 1) / sectorBytes * sectorBytes);
   for (auto &[id, use] : byBuffer) {
-    double bytes = use.several + use.alone * factor;
+    double bytes = use.several + use.alone;
     if (auto it = sizes.find(id); it != sizes.end())
       bytes = std::min(bytes, it->second);
     total += bytes;

@@ -40,11 +40,11 @@ public:
   void clear();
   /// \p block numbers the sampled blocks from 1.
   void touch(uint64_t sector, uint32_t block);
-  /// Distinct sectors × 32, and an extrapolation from the sampled blocks to \p factor times as
-  /// many: what one block alone touched grows with the blocks, what several touched does not, and
-  /// no buffer counts for more than its size.
+  /// Distinct sectors × 32, and an extrapolation from the sampled blocks to all, of which the i-th
+  /// stands for \p weights[i]: what one block alone touched grows with the blocks, what several
+  /// touched does not, and no buffer counts for more than its size.
   uint64_t sampledBytes() const;
-  double extrapolatedBytes(double factor) const;
+  double extrapolatedBytes(const std::vector<double> &weights) const;
 
 private:
   static constexpr uint64_t regionSectors = 4096;

@@ -1,6 +1,7 @@
 //===- Count.cpp - counting on sampled blocks -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "Count.h"
+#include "BlockWork.h"
 #include "Cache.h"
 #include "Findings.h"
 #include "Requests.h"
@@ -19,27 +20,61 @@ constexpr uint32_t accessesPerTurn = 16;
 
 using LineKey = std::pair<std::string_view, unsigned>;
 
-struct State {
-  bool isActive = false;
-  uint64_t blocks = 0, samples = 0, sampled = 0, nextSample = 0;
-  KernelCounters sum; ///< not scaled
+/// What was counted in one sampled block; in all of them, each with its weight, at the end.
+struct Sample {
+  KernelCounters sum;
   std::vector<AccessCounters> bySite;
-  std::vector<MemorySpace> spaceOfSite; ///< where its first request went
   std::map<LineKey, LineCounters> byLine;
   std::vector<double> threadExecutions, warpExecutions; ///< of basic blocks
-  Footprint read, written, atomic;
+  double barrierLanes = 0, warpBarrierLanes = 0, shuffleLanes = 0, voteLanes = 0;
+  double imbalance = 0; ///< of its warps
+  double blocks = 0;
+  uint64_t work = 0; ///< instructions of its threads
+
+  Sample()
+      : bySite(machine.info->siteCount), threadExecutions(machine.info->blockCount),
+        warpExecutions(machine.info->blockCount) {}
+  void add(const Sample &other, double factor);
+};
+
+struct State {
+  bool isActive = false, isSampled = false;
+  uint64_t blocks = 0, samples = 0, sampled = 0;
+  std::vector<Sample> counted;          ///< one for all where every block is sampled
+  std::vector<MemorySpace> spaceOfSite; ///< where its first request went
+  Footprint read, written;
   SectorCache l1;
   uint32_t turn = 0;
-  double barrierLanes = 0, warpBarrierLanes = 0, shuffleLanes = 0, voteLanes = 0;
-  double imbalance = 0, longestBlock = 0, blockWork = 0;
-  uint32_t threadCount = 0;
+  BlockWork work;
+  uint64_t workBefore = 0;
+  AtomicLines atomics;
+
+  bool areAllSampled() const { return samples == blocks; }
+  Sample &now() { return counted.back(); }
 } state;
+
+void Sample::add(const Sample &other, double factor) {
+  sum.add(other.sum, factor);
+  for (size_t i = 0; i < bySite.size(); ++i)
+    bySite[i].add(other.bySite[i], factor);
+  for (const auto &[key, line] : other.byLine) {
+    LineCounters &same = byLine.try_emplace(key, LineCounters{line.file, line.line}).first->second;
+    same.add(line, factor);
+  }
+  for (size_t i = 0; i < threadExecutions.size(); ++i) {
+    threadExecutions[i] += other.threadExecutions[i] * factor;
+    warpExecutions[i] += other.warpExecutions[i] * factor;
+  }
+  for (auto field : {&Sample::barrierLanes, &Sample::warpBarrierLanes, &Sample::shuffleLanes,
+                     &Sample::voteLanes, &Sample::imbalance, &Sample::blocks})
+    this->*field += other.*field * factor;
+}
 
 void finishRequest(const Request &request);
 RequestTable table(finishRequest);
 
-LineCounters &lineOf(const char *file, unsigned line) {
-  LineCounters &counters = state.byLine[{file, line}];
+LineCounters &lineOf(Sample &sample, const char *file, unsigned line) {
+  LineCounters &counters = sample.byLine[{file, line}];
   if (counters.file.empty()) {
     counters.file = file;
     counters.line = line;
@@ -47,8 +82,11 @@ LineCounters &lineOf(const char *file, unsigned line) {
   return counters;
 }
 
-/// Number of the i-th sampled block: the middles of equal parts of the grid.
+/// Number of the i-th sampled block: the middles of equal parts of the grid. Of the first part it
+/// is the first block, which has work where any block has.
 uint64_t samplePosition(uint64_t i) {
+  if (i == 0)
+    return 0;
   return static_cast<uint64_t>((double(i) + 0.5) * double(state.blocks) / double(state.samples));
 }
 
@@ -65,7 +103,7 @@ MemorySpace resolve(MemorySpace space, uint64_t address) {
 }
 
 AccessCounters *totalOf(MemorySpace space, AccessKind kind) {
-  KernelCounters &sum = state.sum;
+  KernelCounters &sum = state.now().sum;
   switch (space) {
   case MemorySpace::Global:
     return kind == AccessKind::Load    ? &sum.globalLoad
@@ -88,16 +126,16 @@ void finishBranch(const Request &request) {
   bool isDivergent = false;
   for (unsigned i = 0; i < warpLanes; ++i)
     isDivergent |= (request.mask >> i & 1) && request.address[i] != first;
-  state.sum.branches += 1;
-  state.sum.divergentBranches += isDivergent;
-  LineCounters &line = lineOf(info.file, info.line);
+  state.now().sum.branches += 1;
+  state.now().sum.divergentBranches += isDivergent;
+  LineCounters &line = lineOf(state.now(), info.file, info.line);
   line.branches += 1;
   line.divergentBranches += isDivergent;
 }
 
 /// Sends the sectors through L1; returns how many of them were there.
 unsigned countTraffic(const Measures &m, const SiteInfo &site) {
-  TrafficCounters &traffic = state.sum.traffic;
+  TrafficCounters &traffic = state.now().sum.traffic;
   auto block = static_cast<uint32_t>(state.sampled);
   double bytes = double(m.sectors) * sectorBytes;
   bool isCached = !site.isVolatile;
@@ -120,12 +158,17 @@ unsigned countTraffic(const Measures &m, const SiteInfo &site) {
     traffic.l2WriteBytes += bytes;
   for (unsigned i = 0; i < m.sectors; ++i) {
     state.written.touch(m.sector[i], block);
-    if (site.kind == AccessKind::Atomic) {
+    if (site.kind == AccessKind::Atomic)
       state.read.touch(m.sector[i], block);
-      state.atomic.touch(m.sector[i], block);
-    }
   }
   return 0;
+}
+
+/// Whether the chip does the lanes' operations on one address one after the other: it combines
+/// those of integers, floats it does not.
+bool isSerial(const SiteInfo &site) {
+  const std::string_view operation = site.detail ? site.detail : "";
+  return operation.find(".fadd") != operation.npos || operation.find(".fsub") != operation.npos;
 }
 
 void finishRequest(const Request &request) {
@@ -142,7 +185,7 @@ void finishRequest(const Request &request) {
   one.lanes = m.lanes;
   one.bytesRequested = double(m.lanes) * bytes;
   one.bytesUsed = m.bytesUsed;
-  LineCounters &line = lineOf(site.file, site.line);
+  LineCounters &line = lineOf(state.now(), site.file, site.line);
   if (space == MemorySpace::Shared) {
     unsigned ideal;
     unsigned wavefronts = sharedWavefronts(request, bytes, ideal);
@@ -164,14 +207,14 @@ void finishRequest(const Request &request) {
     }
   }
   if (site.kind == AccessKind::Atomic)
-    one.atomicSerialisation = m.serialisation;
+    one.atomicSerialisation = isSerial(site) ? m.serialisation : 1;
   totalOf(space, site.kind)->add(one);
-  state.bySite[request.site].add(one);
+  state.now().bySite[request.site].add(one);
   state.spaceOfSite[request.site] = space;
 }
 
-void addOps(const uint16_t *ops, double threads, double warps, LineCounters &line) {
-  KernelCounters &sum = state.sum;
+void addOps(const uint16_t *ops, double threads, double warps, KernelCounters &sum,
+            LineCounters &line) {
   for (unsigned op = 0; op < opCount; ++op) {
     if (!ops[op])
       continue;
@@ -226,7 +269,9 @@ void addOps(const uint16_t *ops, double threads, double warps, LineCounters &lin
 /// the lane that does so most.
 void sumBasicBlocks() {
   uint32_t n = machine.info->blockCount, threads = machine.block.threads;
+  Sample &sample = state.now();
   double blockWork = 0, longestWarp = 0;
+  uint64_t threadWork = 0;
   for (uint32_t w = 0; w < machine.warpCount; ++w) {
     double work = 0;
     for (uint32_t b = 0; b < n; ++b) {
@@ -239,44 +284,57 @@ void sumBasicBlocks() {
       }
       if (!most)
         continue;
-      state.threadExecutions[b] += double(sum);
-      state.warpExecutions[b] += most;
+      sample.threadExecutions[b] += double(sum);
+      sample.warpExecutions[b] += most;
+      threadWork += sum * machine.info->blocks[b].instructions;
       work += double(most) * machine.info->blocks[b].instructions;
     }
     blockWork += work;
     longestWarp = std::max(longestWarp, work);
   }
-  state.imbalance += blockWork > 0 ? longestWarp * machine.warpCount / blockWork : 1;
-  state.longestBlock = std::max(state.longestBlock, blockWork);
-  state.blockWork += blockWork;
+  sample.imbalance += blockWork > 0 ? longestWarp * machine.warpCount / blockWork : 1;
+  sample.blocks += 1;
+  sample.work += threadWork;
+  state.work.add(threadWork);
+}
+
+/// How many blocks each of the sampled ones stands for, in the order in which they ran.
+std::vector<double> sampleWeights() {
+  if (state.areAllSampled())
+    return std::vector<double>(state.sampled, 1);
+  std::vector<uint64_t> works;
+  for (const Sample &sample : state.counted)
+    works.push_back(sample.work);
+  return state.work.weights(works);
 }
 
 } // namespace
 
 void beginLaunch() {
   state = State{};
+  table.clear();
   if (machine.info->mode != ImageMode::Count || !machine.kernel->countedBody)
     return;
   state.isActive = true;
   state.blocks = machine.gridDim.count();
   uint64_t wanted = machine.options->sampledBlocks;
   state.samples = wanted ? std::min<uint64_t>(wanted, state.blocks) : state.blocks;
-  state.bySite.resize(machine.info->siteCount);
   state.spaceOfSite.resize(machine.info->siteCount);
-  state.threadExecutions.resize(machine.info->blockCount);
-  state.warpExecutions.resize(machine.info->blockCount);
 }
 
 bool beginBlock(uint64_t linear) {
   if (!state.isActive)
     return false;
+  state.workBefore = kbrt_work;
   // Blocks may come in any order: the sample that this one would be.
   auto i = static_cast<uint64_t>(double(linear) * double(state.samples) / double(state.blocks));
-  bool isSampled = false;
+  state.isSampled = false;
   for (uint64_t k = i ? i - 1 : 0; k <= i + 1 && k < state.samples; ++k)
-    isSampled |= samplePosition(k) == linear;
-  if (!isSampled)
+    state.isSampled |= samplePosition(k) == linear;
+  if (!state.isSampled)
     return false;
+  if (state.counted.empty() || !state.areAllSampled())
+    state.counted.emplace_back();
   ++state.sampled;
   state.turn = 0;
   state.l1.reset(machine.options->l1Bytes);
@@ -285,44 +343,47 @@ bool beginBlock(uint64_t linear) {
 }
 
 void endBlock() {
+  if (!state.isActive)
+    return;
+  if (!state.isSampled)
+    return state.work.add(kbrt_work - state.workBefore);
   table.flush();
   sumBasicBlocks();
 }
 
-void onThreadEnd(const Thread &) { ++state.threadCount; }
-
-void onBarrier(const Thread &) { state.barrierLanes += 1; }
+void onBarrier(const Thread &) { state.now().barrierLanes += 1; }
 
 void onWarpOp(const Thread &, WarpOpKind kind) {
   switch (kind) {
   case WarpOpKind::Sync:
-    state.warpBarrierLanes += 1;
+    state.now().warpBarrierLanes += 1;
     break;
   case WarpOpKind::Shuffle:
-    state.shuffleLanes += 1;
+    state.now().shuffleLanes += 1;
     break;
   case WarpOpKind::Mma:
     break;
   default:
-    state.voteLanes += 1;
+    state.now().voteLanes += 1;
   }
 }
 
 KernelCounters endLaunch() {
-  KernelCounters &sum = state.sum;
+  const std::vector<double> weights = sampleWeights();
+  Sample total;
+  for (size_t i = 0; i < state.counted.size(); ++i)
+    total.add(state.counted[i], weights[i]);
   for (uint32_t b = 0; b < machine.info->blockCount && state.isActive; ++b) {
-    if (state.threadExecutions[b] == 0)
+    if (total.threadExecutions[b] == 0)
       continue;
     const BlockInfo &block = machine.info->blocks[b];
     for (uint32_t m = block.firstMix; m < block.firstMix + block.mixCount; ++m) {
       const MixInfo &mix = machine.info->mixes[m];
-      addOps(mix.ops, state.threadExecutions[b], state.warpExecutions[b],
-             lineOf(mix.file, mix.line));
+      addOps(mix.ops, total.threadExecutions[b], total.warpExecutions[b], total.sum,
+             lineOf(total, mix.file, mix.line));
     }
   }
-  KernelCounters result = sum;
-  double factor = state.sampled ? double(state.blocks) / double(state.sampled) : 0;
-  result.scale(factor);
+  KernelCounters result = std::move(total.sum);
   result.kernel = machine.kernel->name;
   result.blocks = machine.gridDim.count();
   result.sampledBlocks = state.sampled;
@@ -333,20 +394,18 @@ KernelCounters endLaunch() {
   result.warps = double(result.blocks) * warpsPerBlock;
   // Warp level: all lanes of a warp are taken to arrive together.
   double lanes = machine.block.threads / warpsPerBlock;
-  result.blockBarriers = state.barrierLanes * factor / lanes;
-  result.warpBarriers = state.warpBarrierLanes * factor / lanes;
-  result.shuffles = state.shuffleLanes * factor / lanes;
-  result.votes = state.voteLanes * factor / lanes;
-  if (state.sampled) {
-    result.warpImbalance = state.imbalance / double(state.sampled);
-    if (state.blockWork > 0)
-      result.blockImbalance = state.longestBlock * double(state.sampled) / state.blockWork;
-  }
+  result.blockBarriers = total.barrierLanes / lanes;
+  result.warpBarriers = total.warpBarrierLanes / lanes;
+  result.shuffles = total.shuffleLanes / lanes;
+  result.votes = total.voteLanes / lanes;
+  if (total.blocks > 0)
+    result.warpImbalance = total.imbalance / total.blocks;
+  result.blockImbalance = state.work.imbalance();
   TrafficCounters &traffic = result.traffic;
   traffic.uniqueIsExact = state.sampled == state.blocks;
-  traffic.uniqueReadBytes = state.read.extrapolatedBytes(factor);
-  traffic.uniqueWrittenBytes = state.written.extrapolatedBytes(factor);
-  traffic.uniqueAtomicBytes = state.atomic.extrapolatedBytes(factor);
+  traffic.uniqueReadBytes = state.read.extrapolatedBytes(weights);
+  traffic.uniqueWrittenBytes = state.written.extrapolatedBytes(weights);
+  traffic.atomicLineShare = state.atomics.largestShare();
   // What does not fit into L2 is read again from DRAM in proportion.
   double footprint = traffic.uniqueReadBytes + traffic.uniqueWrittenBytes;
   double l2 = double(machine.options->l2Bytes), missing = footprint > l2 ? 1 - l2 / footprint : 0;
@@ -355,8 +414,8 @@ KernelCounters endLaunch() {
   traffic.dramWriteBytes =
       traffic.uniqueWrittenBytes +
       std::max(0.0, traffic.l2WriteBytes - traffic.uniqueWrittenBytes) * missing;
-  for (uint32_t i = 0; i < state.bySite.size(); ++i) {
-    if (state.bySite[i].requests == 0)
+  for (uint32_t i = 0; i < total.bySite.size(); ++i) {
+    if (total.bySite[i].requests == 0)
       continue;
     const SiteInfo &info = machine.info->sites[i];
     SiteCounters site{i,
@@ -370,13 +429,11 @@ KernelCounters endLaunch() {
                       {},
                       info.loadGroup,
                       info.isAlone != 0};
-    site.access.add(state.bySite[i], factor);
+    site.access = total.bySite[i];
     result.sites.push_back(std::move(site));
   }
-  for (auto &[key, line] : state.byLine) {
-    result.lines.push_back(line);
-    result.lines.back().scale(factor);
-  }
+  for (auto &[key, line] : total.byLine)
+    result.lines.push_back(std::move(line));
   if (!state.isActive)
     findings::note("the image has no counted body of " + std::string(machine.kernel->displayName));
   state = State{};
@@ -389,6 +446,13 @@ using namespace kbrt;
 
 extern "C" {
 
+uint64_t kbrt_work = 0;
+
+void kbrt_count_atomic(const void *pointer) {
+  if (const auto address = reinterpret_cast<uint64_t>(pointer); isDeviceAddress(address))
+    count::state.atomics.add(address);
+}
+
 void kbrt_count_access(uint32_t site, const void *pointer, uint64_t key) {
   if (!machine.isCounting)
     return;
@@ -396,6 +460,8 @@ void kbrt_count_access(uint32_t site, const void *pointer, uint64_t key) {
   Fiber &self = machine.currentFiber();
   count::table.add(self.thread.warp, self.thread.lane, site, key,
                    reinterpret_cast<uint64_t>(pointer));
+  if (machine.info->sites[site].kind == AccessKind::Atomic)
+    kbrt_count_atomic(pointer);
   if (++count::state.turn >= count::accessesPerTurn) {
     count::state.turn = 0;
     machine.switchAway();

@@ -15,10 +15,10 @@ namespace kbrt::count {
 void beginLaunch();
 /// True if the block is sampled: its threads run the counted body as fibers.
 bool beginBlock(uint64_t linear);
+/// Of every block, sampled or not.
 void endBlock();
 KernelCounters endLaunch();
 
-void onThreadEnd(const Thread &thread);
 void onBarrier(const Thread &thread);
 void onWarpOp(const Thread &thread, WarpOpKind kind);
 

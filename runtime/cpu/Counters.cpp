@@ -18,30 +18,35 @@ void AccessCounters::add(const AccessCounters &o, double f) {
   atomicSerialisation += o.atomicSerialisation * f;
 }
 
-void LineCounters::scale(double f) {
-  for (double *value :
-       {&warpInstructions, &threadInstructions, &branches, &divergentBranches, &globalRequests,
-        &globalSectors, &idealGlobalSectors, &sharedWavefronts, &idealSharedWavefronts})
-    *value *= f;
+void LineCounters::add(const LineCounters &o, double f) {
+  for (auto field :
+       {&LineCounters::warpInstructions, &LineCounters::threadInstructions, &LineCounters::branches,
+        &LineCounters::divergentBranches, &LineCounters::globalRequests,
+        &LineCounters::globalSectors, &LineCounters::idealGlobalSectors,
+        &LineCounters::sharedWavefronts, &LineCounters::idealSharedWavefronts})
+    this->*field += o.*field * f;
 }
 
-void KernelCounters::scale(double f) {
-  for (double *value : {&warpInstructions, &threadInstructions, &branches, &divergentBranches,
-                        &integerOperations, &fp16Operations, &fp32Operations, &fp64Operations,
-                        &tensorOperations, &traffic.l1LoadSectors, &traffic.l1LoadHitSectors,
-                        &traffic.l2ReadBytes, &traffic.l2WriteBytes, &traffic.l2AtomicBytes})
-    *value *= f;
+void KernelCounters::add(const KernelCounters &o, double f) {
+  for (auto field : {&KernelCounters::warpInstructions, &KernelCounters::threadInstructions,
+                     &KernelCounters::branches, &KernelCounters::divergentBranches,
+                     &KernelCounters::integerOperations, &KernelCounters::fp16Operations,
+                     &KernelCounters::fp32Operations, &KernelCounters::fp64Operations,
+                     &KernelCounters::tensorOperations})
+    this->*field += o.*field * f;
+  for (auto field : {&TrafficCounters::l1LoadSectors, &TrafficCounters::l1LoadHitSectors,
+                     &TrafficCounters::l2ReadBytes, &TrafficCounters::l2WriteBytes,
+                     &TrafficCounters::l2AtomicBytes})
+    traffic.*field += o.traffic.*field * f;
   for (unsigned op = 0; op < opCount; ++op) {
-    warpInstructionsByOp[op] *= f;
-    threadInstructionsByOp[op] *= f;
+    warpInstructionsByOp[op] += o.warpInstructionsByOp[op] * f;
+    threadInstructionsByOp[op] += o.threadInstructionsByOp[op] * f;
   }
-  for (AccessCounters *access :
-       {&globalLoad, &globalStore, &globalAtomic, &sharedLoad, &sharedStore, &sharedAtomic,
-        &localLoad, &localStore, &constantLoad}) {
-    AccessCounters once = *access;
-    *access = {};
-    access->add(once, f);
-  }
+  for (auto field :
+       {&KernelCounters::globalLoad, &KernelCounters::globalStore, &KernelCounters::globalAtomic,
+        &KernelCounters::sharedLoad, &KernelCounters::sharedStore, &KernelCounters::sharedAtomic,
+        &KernelCounters::localLoad, &KernelCounters::localStore, &KernelCounters::constantLoad})
+    (this->*field).add(o.*field, f);
 }
 
 } // namespace kbrt

@@ -71,7 +71,7 @@ Json json(const TrafficCounters &t) {
           {"l2AtomicBytes", t.l2AtomicBytes},
           {"uniqueReadBytes", t.uniqueReadBytes},
           {"uniqueWrittenBytes", t.uniqueWrittenBytes},
-          {"uniqueAtomicBytes", t.uniqueAtomicBytes},
+          {"atomicLineShare", t.atomicLineShare},
           {"uniqueIsExact", t.uniqueIsExact},
           {"dramReadBytes", t.dramReadBytes},
           {"dramWriteBytes", t.dramWriteBytes}};

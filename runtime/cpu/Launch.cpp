@@ -208,8 +208,7 @@ void runBlock(const BlockOrder &, uint64_t linear, std::vector<uint32_t> &order,
   else
     machine.runBlockAsLoop(kernel.loop, shuffled);
   machine.isRunning = false;
-  if (machine.isCounting)
-    count::endBlock();
+  count::endBlock();
   machine.isCounting = false;
 }
 

@@ -103,6 +103,12 @@ void RequestTable::finishOldest(size_t n) {
 
 void RequestTable::flush() {
   finishOldest(requests.size());
+  clear();
+}
+
+void RequestTable::clear() {
+  base += requests.size();
+  requests.clear();
   groups.clear();
   groupCount = 0;
 }

@@ -32,6 +32,8 @@ public:
   explicit RequestTable(std::function<void(const Request &)> finish) : finish(std::move(finish)) {}
   void add(uint32_t warp, uint32_t lane, uint32_t site, uint64_t key, uint64_t address);
   void flush();
+  /// Forgets what a launch left that was stopped in the middle of a block.
+  void clear();
 
 private:
   struct Group {

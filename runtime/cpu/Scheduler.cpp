@@ -157,8 +157,6 @@ void Machine::finishThread() {
   Fiber &self = currentFiber();
   progress();
   stateOf(self) = FiberState::Done;
-  if (isCounting)
-    count::onThreadEnd(self.thread);
   uint32_t w = self.thread.warp;
   Warp &warp = warps[w];
   warp.live &= ~(1u << self.thread.lane);

@@ -37,6 +37,7 @@ public:
   llvm::Expected<NodeJudgement> screen(const NodeId &node) override;
   std::optional<double> proofSeconds() override;
   llvm::Expected<Proposal> propose(const NodeId &node, const ProposalRequest &request) override;
+  Promise promise(const NodeId &node) override;
   llvm::Expected<Proposal> repair(const NodeId &node, const ProposalRequest &request,
                                   const Attempt &failed) override;
   llvm::Expected<Reflection> suggest(const SuggestionRequest &request) override;
@@ -50,8 +51,6 @@ public:
 
   /// The text of a node that `apply` made.
   llvm::StringRef text(const NodeId &node);
-  /// What the program of a node promises.
-  Promise promise(const NodeId &node);
   /// Whether some rule applies somewhere in the original, whether or not the workload launches it.
   llvm::Expected<bool> appliesAnywhere();
   /// Why passes do not apply to the original, by pass and site.

@@ -78,9 +78,10 @@ struct ProgramFinding {
   std::string message;            ///< lower case, no full stop, names the user's object
   std::vector<FindingPlace> also; ///< other places of the same cause, in the order of the text
   std::string pass;               ///< that was tried and mends it; empty where none does
-  std::string summary;            ///< what the pass did
-  std::string assistedPass;       ///< where none does: one for a model that looks at such code
-  std::vector<FindingReplacement> replacements; ///< of the pass
+  std::string summary;            ///< what the pass did; without a pass, what the fix does
+  std::string unlaunchedPass;     ///< where none does: one that would, with a launch in sight
+  std::string assistedPass;       ///< else one for a model that looks at such code
+  std::vector<FindingReplacement> replacements; ///< of the pass, or of the rule itself
   Promise promise = Promise::Bitwise;           ///< of the replacements
   FindingProof proof = FindingProof::Proven;
   /// The same for a finding whose line has moved; differs between findings of one file.

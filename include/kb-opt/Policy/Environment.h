@@ -9,6 +9,7 @@
 #ifndef KBOPT_POLICY_ENVIRONMENT_H
 #define KBOPT_POLICY_ENVIRONMENT_H
 
+#include "kb-opt/Core/PassInfo.h"
 #include "kb-opt/Policy/Learning.h"
 
 namespace kbopt {
@@ -104,6 +105,8 @@ public:
   /// Times \p node beside the original and compares its results on a few inputs: `Screened`, or
   /// refused. Of the root: what is known of it before its own gates ran.
   virtual llvm::Expected<NodeJudgement> screen(const NodeId &node) { return judge(node); }
+  /// What the steps that led to \p node promise together; by default every bit.
+  virtual Promise promise(const NodeId &) { return Promise::Bitwise; }
   /// About how many seconds a `confirm` takes; nothing where that is not known.
   virtual std::optional<double> proofSeconds() { return std::nullopt; }
 

@@ -186,8 +186,16 @@ private:
   /// Waits for the original's own gates, where they run beside the search.
   llvm::Error awaitOriginal();
   llvm::Error unlessStopped(llvm::Error error) const;
-  /// The fastest leader that is not in \p seen; those without a step that was blamed first.
-  std::optional<Leader> nextLeader(const std::set<NodeId> &seen) const;
+  /// The first of \p shorter, or else the fastest leader, that is not in \p seen and was not
+  /// refused; leaders without a step that was blamed go first.
+  std::optional<Leader> nextLeader(const std::set<NodeId> &seen,
+                                   llvm::ArrayRef<Leader> shorter) const;
+  /// Whether \p node can be kept and is faster than the original by `leastGain`.
+  bool isFaster(const ExplorerNode &node) const;
+  /// What \p pipeline, of a refused leader, leads to without one of its steps, where that is faster
+  /// than the original: those that promise most first, then the fastest. The step may be all that
+  /// was wrong.
+  llvm::Expected<std::vector<Leader>> withoutOneStep(llvm::ArrayRef<Step> pipeline, bool mayJudge);
   /// Confirms the fastest leader that passes, into `result`.
   llvm::Error proveWinner();
   /// Tunes and ablates the winner in \p result, and takes what is better and proven as well.

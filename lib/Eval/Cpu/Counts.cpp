@@ -3,7 +3,8 @@
 //
 // Owns the counted versions of kernels and of the functions they call: block
 // counters, logged accesses and branches, and the key that tells the
-// iterations of the enclosing loops apart.
+// iterations of the enclosing loops apart. The others, which blocks run that
+// are not sampled, count their instructions and atomics.
 //
 //===----------------------------------------------------------------------===//
 #include "Accesses.h"
@@ -16,6 +17,7 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 #include <cstddef>
+#include <numeric>
 
 using namespace llvm;
 
@@ -217,6 +219,29 @@ void CountInserter::run(const DenseMap<Function *, Function *> &counted) {
   }
 }
 
+/// Makes \p function add the instructions of its basic blocks to `kbrt_work`, and log its atomics.
+static void countWork(ImageContext &context, Function &function) {
+  for (const Access &access : FunctionAccesses(function).accesses)
+    if (access.kind == kbrt::AccessKind::Atomic) {
+      IRBuilder<> b(access.instruction);
+      b.CreateCall(context.runtime("kbrt_count_atomic"),
+                   {b.CreateAddrSpaceCast(access.pointer, b.getPtrTy())});
+    }
+  Constant *work =
+      context.module.getOrInsertGlobal("kbrt_work", Type::getInt64Ty(function.getContext()));
+  for (BasicBlock &block : function) {
+    std::array<uint16_t, kbrt::opCount> ops{};
+    for (const Instruction &instruction : block)
+      addToMix(instruction, ops);
+    ops[unsigned(kbrt::Op::TensorFlops)] = 0; // no instructions
+    const unsigned instructions = std::accumulate(ops.begin(), ops.end(), 0u);
+    if (!instructions)
+      continue;
+    IRBuilder<> b(&block, block.getFirstNonPHIOrDbgOrAlloca());
+    b.CreateStore(b.CreateAdd(b.CreateLoad(b.getInt64Ty(), work), b.getInt64(instructions)), work);
+  }
+}
+
 /// Where a function is called through a pointer, the version is chosen at run
 /// time: counted if the block is sampled.
 static void chooseAtRunTime(ImageContext &context, Function &plain, Function &counted) {
@@ -275,6 +300,10 @@ void instrumentCounts(ImageContext &context) {
   }
   for (unsigned k = 0; k < context.kernels.size(); ++k)
     CountInserter(context, *context.kernels[k].counted, k).run(counted);
+  for (Function *function : functions)
+    countWork(context, *function);
+  for (Kernel &kernel : context.kernels)
+    countWork(context, *kernel.function);
 }
 
 } // namespace kbopt::cpu

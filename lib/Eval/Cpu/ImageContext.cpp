@@ -121,6 +121,7 @@ static const RuntimeFunction runtimeFunctions[] = {
     {"kbrt_async_wait", "vi", ""},
     {"kbrt_local_begin", "vipl", ""},
     {"kbrt_local_end", "vp", ""},
+    {"kbrt_count_atomic", "vp", ""},
     {"kbrt_count_access", "vipl", ""},
     {"kbrt_count_branch", "viil", ""},
     {"kbrt_oracle_exact", "vp", ""},

@@ -102,6 +102,37 @@ checkOrderPromised(Judge::Impl &judge, const RunResult &run, const TestCase &tes
       GateRecord::fail(GateId::G4, FailureClass::Runtime, finding->text + " on case " + test.name));
 }
 
+static bool isBenignRace(const DeviceFinding &finding) {
+  return finding.benign && (finding.kind == "race-global" || finding.kind == "race-shared");
+}
+
+/// Lines of benign races, by place.
+using BenignRaces = std::map<std::tuple<std::string, unsigned, std::string>, std::string>;
+
+/// Adds to \p races what \p run, of \p request, says of races whose writers all store one value,
+/// and whether the original has them as well: they change no result.
+static Error addBenignRaces(Judge::Impl &judge, const RunRequest &request, const RunResult &run,
+                            BenignRaces &races) {
+  for (const LaunchRecord &launch : run.launches)
+    for (const DeviceFinding &finding : launch.findings) {
+      std::tuple place(finding.file, finding.line, finding.array);
+      if (!isBenignRace(finding) || races.count(place))
+        continue;
+      Expected<RunPointer> own = judge.run(judge.baselineProgram, request.test, RunMode::Check,
+                                           judge.cpuOptions(judge.baselineProgram));
+      if (!own)
+        return own.takeError();
+      const bool isOriginals = any_of((*own)->launches, [&](const LaunchRecord &same) {
+        return any_of(same.findings, [&](const DeviceFinding &other) {
+          return isBenignRace(other) && other.kind == finding.kind && other.array == finding.array;
+        });
+      });
+      races[place] =
+          formatv("benign race{0}: {1}", isOriginals ? ", as in the original" : "", finding.text);
+    }
+  return Error::success();
+}
+
 /// Seconds of a checked run that is not made to its end.
 static constexpr double partSeconds = 1, finalPartSeconds = 3;
 
@@ -203,6 +234,7 @@ Expected<GateRecord> runDeviceChecks(GateContext &context) {
   }
   judge.runTogether(context.candidate, runs, /*stop=*/false);
   std::set<std::string> slowCases;
+  BenignRaces races;
   for (const RunRequest &request : runs) {
     Expected<RunPointer> run = judge.run(context.candidate, request);
     if (!run)
@@ -227,7 +259,11 @@ Expected<GateRecord> runDeviceChecks(GateContext &context) {
       return weak.takeError();
     if (*weak)
       return std::move(**weak);
+    if (Error error = addBenignRaces(judge, request, **run, races))
+      return std::move(error);
   }
+  for (auto &[place, line] : races)
+    record.details.push_back(std::move(line));
   cases -= slowCases.size();
   if (cases == 0 && !slowCases.empty())
     return GateRecord::notRun(GateId::G4, record.details.back());

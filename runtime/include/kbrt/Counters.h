@@ -35,7 +35,9 @@ struct AccessCounters {
   double lineWavefronts = 0;   ///< distinct 128-byte lines per pass of a request, summed (global)
   double sharedWavefronts = 0; ///< passes over the banks (shared)
   double idealSharedWavefronts = 0;
-  double atomicSerialisation = 0; ///< lanes at the fullest address per request, summed (atomics)
+  /// Of atomics, lanes that wait for each other, summed over requests: those at the fullest address
+  /// where floats are added, else one.
+  double atomicSerialisation = 0;
 
   double bankConflicts() const { return sharedWavefronts - idealSharedWavefronts; }
   /// 0 to 1, or 1 when nothing moved.
@@ -67,7 +69,7 @@ struct LineCounters {
   double branches = 0, divergentBranches = 0;
   double globalRequests = 0, globalSectors = 0, idealGlobalSectors = 0;
   double sharedWavefronts = 0, idealSharedWavefronts = 0;
-  void scale(double factor);
+  void add(const LineCounters &other, double factor);
 };
 
 /// Estimated traffic below the SM. Reads and writes in bytes.
@@ -80,9 +82,11 @@ struct TrafficCounters {
   double uniqueReadBytes =
       0; ///< distinct sectors read by the launch × 32, extrapolated (see uniqueIsExact)
   double uniqueWrittenBytes = 0;
-  double uniqueAtomicBytes = 0; ///< of them, updated by atomics
-  bool uniqueIsExact = false;   ///< all blocks were sampled
-  double dramReadBytes = 0;     ///< estimate: between uniqueReadBytes and l2ReadBytes
+  /// Of the lanes that update global memory by atomics, in all blocks: those at the line that most
+  /// of them update.
+  double atomicLineShare = 0;
+  bool uniqueIsExact = false; ///< all blocks were sampled
+  double dramReadBytes = 0;   ///< estimate: between uniqueReadBytes and l2ReadBytes
   double dramWriteBytes = 0;
 };
 
@@ -107,7 +111,7 @@ struct KernelCounters {
   /// Work of the longest sampled warp in a block over the mean warp, averaged over blocks (1 is
   /// balanced).
   double warpImbalance = 1;
-  /// Instructions of the longest sampled block over the mean block.
+  /// Instructions of the longest block over the mean block, of all blocks.
   double blockImbalance = 1;
 
   AccessCounters globalLoad, globalStore, globalAtomic, sharedLoad, sharedStore, sharedAtomic,
@@ -117,8 +121,8 @@ struct KernelCounters {
   std::vector<SiteCounters> sites; ///< sites that executed, in order of site number
   std::vector<LineCounters> lines; ///< in order of file and line
 
-  /// Multiplies what was summed over blocks: operations, instructions, accesses, traffic below L1.
-  void scale(double factor);
+  /// Adds what is summed over blocks: operations, instructions, accesses, traffic below L1.
+  void add(const KernelCounters &other, double factor);
   double activeLanesPerInstruction() const {
     return warpInstructions > 0 ? threadInstructions / warpInstructions : 0;
   }

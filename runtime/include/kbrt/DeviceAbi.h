@@ -172,6 +172,10 @@ extern "C" {
 /// reads it where a function is not inlined into its kernel.
 extern kbrt::Thread *kbrt_current;
 
+/// Count mode: the instructions of threads in blocks that are not sampled, which image code adds
+/// up.
+extern uint64_t kbrt_work;
+
 // Synchronisation. `site` is an index into ImageInfo::sites.
 
 /// bar.sync / barrier.sync: \p count threads (a multiple of 32), 0 for all.
@@ -247,7 +251,12 @@ void kbrt_async_wait(uint32_t groups);
 void kbrt_local_begin(uint32_t site, void *pointer, uint64_t bytes);
 void kbrt_local_end(void *pointer);
 
-// Counters (mode Count, counted bodies only).
+// Counters (mode Count).
+
+/// One lane's atomic operation in a block that is not sampled.
+void kbrt_count_atomic(const void *pointer);
+
+// The same in counted bodies.
 
 /// One lane's access. Lanes of a warp with equal (site, key) belong to one
 /// request; \p key hashes the counters of the enclosing loops. The n-th

@@ -8,13 +8,25 @@ namespace {
 
 constexpr uint64_t noLoop = 0;
 
+/// Instructions of basic block 0.
+constexpr uint64_t blockInstructions = 3;
+
+/// As image code does at the begin of basic block 0; false if the block is not sampled.
+bool enterBlock(Thread *thread) {
+  if (thread->blockCounts)
+    thread->blockCounts[0]++;
+  else
+    kbrt_work += blockInstructions;
+  return thread->blockCounts;
+}
+
 /// out[i] = in[i * stride]: sites 0 and 1.
 void strided(void **args, const Block *block, Thread *thread) {
   auto *in = argument<float *>(args, 0), *out = argument<float *>(args, 1);
   int stride = argument<int>(args, 2);
   uint32_t i = block->ctaid.x * block->ntid.x + thread->tid.x;
-  if (thread->blockCounts)
-    thread->blockCounts[0]++;
+  if (!enterBlock(thread))
+    return;
   kbrt_count_access(0, in + i * uint32_t(stride), noLoop);
   kbrt_count_access(1, out + i, noLoop);
 }
@@ -42,8 +54,30 @@ void sharedStride(void **args, const Block *block, Thread *thread) {
   kbrt_count_access(2, block->shared + thread->lane * stride, noLoop);
 }
 
+/// The first four blocks read in[k] 100 times; the others do nothing.
+void fewBlocks(void **args, const Block *block, Thread *thread) {
+  auto *in = argument<float *>(args, 0);
+  for (uint64_t k = 0; k < 100 && block->ctaid.x < 4; ++k)
+    if (enterBlock(thread))
+      kbrt_count_access(0, in + k, k);
+}
+
+/// Blocks take turns at `spread` lines of counters.
+void atomicsToLines(void **args, const Block *block, Thread *thread) {
+  int *counter = argument<int *>(args, 0) + 32 * (block->ctaid.x % argument<uint32_t>(args, 1));
+  if (enterBlock(thread))
+    kbrt_count_access(3, counter, noLoop);
+  else
+    kbrt_count_atomic(counter);
+}
+
 void atomicToOne(void **args, const Block *, Thread *) {
   kbrt_count_access(3, argument<int *>(args, 0), noLoop);
+}
+
+void stopAfterAccess(void **args, const Block *, Thread *) {
+  kbrt_count_access(0, argument<float *>(args, 0), noLoop);
+  kbrt_trap(0);
 }
 
 /// All threads read the same 4 KiB twice: the second time hits L1.
@@ -153,6 +187,49 @@ TEST(Count, ScalesSampledBlocksToTheGrid) {
   }
 }
 
+TEST(Count, BlocksWithoutWorkStandForThemselves) {
+  CountImage image;
+  image.options.sampledBlocks = 4;
+  DeviceArray<float> in(128);
+  KernelCounters c = image.count(fewBlocks, {64}, {32}, {8}, in.data);
+  EXPECT_EQ(c.sampledBlocks, 4u);
+  EXPECT_NEAR(c.globalLoad.requests, 4 * 100, 1);
+  EXPECT_NEAR(c.blockImbalance, 64 / 4, 0.1);
+}
+
+TEST(Count, AtomicsOfAllBlocksMeet) {
+  for (uint32_t spread : {1u, 16u}) {
+    CountImage image;
+    image.options.sampledBlocks = 4;
+    DeviceArray<int> counters(16 * 32);
+    KernelCounters c = image.count(atomicsToLines, {64}, {32}, {8, 4}, counters.data, spread);
+    EXPECT_EQ(c.traffic.atomicLineShare, 1.0 / spread);
+    EXPECT_EQ(c.globalAtomic.requests, 64);
+  }
+}
+
+TEST(Count, LanesThatAddFloatsToOneAddressWait) {
+  for (auto [operation, waiting] : {std::pair{"red.fadd", 32}, {"red.add", 1}}) {
+    CountImage image;
+    image.sites[3].detail = operation;
+    DeviceArray<int> sum(1);
+    KernelCounters c = image.count(atomicToOne, {1}, {32}, {8}, sum.data);
+    EXPECT_EQ(c.globalAtomic.atomicSerialisation, waiting) << operation;
+  }
+}
+
+TEST(Count, AStoppedLaunchLeavesNothingToTheNext) {
+  DeviceArray<float> in(64), out(64);
+  {
+    CountImage image;
+    image.kernel("k", stopAfterAccess, {8}).sharedSpan = 16384;
+    EXPECT_EQ(image.launch("k", {1}, {32}, 0, in.data).status, LaunchStatus::Trap);
+  }
+  CountImage image;
+  KernelCounters c = image.count(strided, {1}, {64}, {8, 8, 4}, in.data, out.data, 1);
+  EXPECT_EQ(c.globalLoad.requests, 2);
+}
+
 TEST(Count, DivergentLoops) {
   CountImage image;
   DeviceArray<float> in(32);
@@ -201,6 +278,7 @@ TEST(Count, BankConflicts) {
 
 TEST(Count, AtomicsToOneAddressSerialise) {
   CountImage image;
+  image.sites[3].detail = "red.fadd";
   DeviceArray<int> sum(1);
   KernelCounters c = image.count(atomicToOne, {1}, {64}, {8}, sum.data);
   EXPECT_EQ(c.globalAtomic.requests, 2);

@@ -159,15 +159,49 @@ TEST_F(CostModelTest, SmallBlocksStartOneAfterTheOther) {
   EXPECT_GT(launch.us, 5 * large);
 }
 
+TEST_F(CostModelTest, IdleBlocksChangeNothing) {
+  // The same work in 4 blocks, alone and among 252 that end at once.
+  auto inBlocks = [&](unsigned blocks) {
+    counters = {};
+    counters.blocks = shape.blocks = blocks;
+    shape.threadsPerBlock = 256;
+    counters.warps = 8.0 * blocks;
+    counters.blockImbalance = blocks / 4.0;
+    counters.warpInstructions = 32 * 5000;
+    kbrt::SiteCounters load;
+    load.kind = kbrt::AccessKind::Load;
+    load.space = kbrt::MemorySpace::Global;
+    load.access.requests = load.access.lineWavefronts = 32 * 1000;
+    load.access.sectors = 4 * load.access.requests;
+    counters.globalLoad = load.access;
+    counters.sites.assign(1, load);
+    counters.traffic.l2ReadBytes = counters.traffic.dramReadBytes = 128 * 32 * 1000;
+    return model();
+  };
+  const ModelledLaunch alone = inBlocks(4), among = inBlocks(256);
+  EXPECT_NEAR(among.us, alone.us, 0.05 * alone.us);
+  EXPECT_EQ(among.limiter, alone.limiter);
+  for (const char *name :
+       {"kbopt__waves", "sm__cycles_active.avg",
+        "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio"})
+    EXPECT_NEAR(among.metrics.at(name), alone.metrics.at(name), 0.05 * alone.metrics.at(name))
+        << name;
+}
+
 TEST_F(CostModelTest, AtomicsToFewLinesWaitForEachOther) {
   counters.globalAtomic.requests = 32768;
   counters.globalAtomic.sectors = counters.globalAtomic.lineWavefronts = 8 * 32768;
-  counters.traffic.uniqueAtomicBytes = 64 << 20;
+  counters.traffic.atomicLineShare = 1e-5;
   EXPECT_LT(model().us, 5);
-  counters.traffic.uniqueAtomicBytes = 1024; // 256 counters: 274 us were measured
+  counters.traffic.atomicLineShare = 1.0 / 8; // 256 counters: 274 us were measured
   ModelledLaunch launch = model();
   EXPECT_EQ(launch.limiter, Limiter::Atomics);
   EXPECT_NEAR(launch.us, 274, 27);
+  // All lanes of all warps add a float to one address: 1850 us were measured.
+  counters.globalAtomic.sectors = counters.globalAtomic.lineWavefronts = 32768;
+  counters.globalAtomic.atomicSerialisation = 32 * 32768;
+  counters.traffic.atomicLineShare = 1;
+  EXPECT_NEAR(model().us, 1850, 90);
 }
 
 TEST_F(CostModelTest, UnrolledSourceHasAsManyLoadsInFlightAsItSays) {

@@ -64,6 +64,17 @@ TEST(State, AQuietKernelIsBalanced) {
   EXPECT_NEAR(state.active, 0.4, 1e-12);
 }
 
+// Local memory is called spilled registers only where ptxas reports spills.
+TEST(State, SpillsAreReported) {
+  MetricMap metrics = quiet();
+  metrics["l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum"] = 500;
+  const State local = classify(metrics);
+  EXPECT_EQ(local.primary, "low_occupancy_register_pressure");
+  EXPECT_EQ(local.why().find("spill"), std::string::npos) << local.why();
+  metrics["kbopt__spilled_bytes"] = 64;
+  EXPECT_NE(classify(metrics).why().find("registers spill"), std::string::npos);
+}
+
 // One counter moves, one state follows.
 TEST(State, EachRule) {
   struct Row {

@@ -278,6 +278,30 @@ TEST(Explorer, ARefusedWinnerMakesWayForTheNext) {
   EXPECT_TRUE(told);
 }
 
+// What is wrong is one step of a trajectory: without it the others are kept, wherever it stands.
+TEST(Explorer, ARefusedWinnerIsTriedWithoutEachStep) {
+  auto hasDoubles = [](const FakeEnvironment::Moves &moves) {
+    return llvm::any_of(moves, [](const Step &m) { return m.pass == "fix-double-literals"; });
+  };
+  for (unsigned seed = 0; seed != 8; ++seed) {
+    FakeEnvironment world;
+    world.passes = {{"add-restrict-const", {{"", 0.8}}},
+                    {"fix-double-literals", {{"", 0.1}}},
+                    {"unroll-loop", {{"", 0.7}}}};
+    world.refuse = hasDoubles;
+    world.promised = [&](const FakeEnvironment::Moves &moves) {
+      return hasDoubles(moves) ? Promise::LowerPrecision : Promise::Bitwise;
+    };
+    SearchOptions options;
+    options.seed = seed;
+    options.trajectories = 1;
+    options.ablate = options.tune = false;
+    SearchResult result = search(world, options);
+    EXPECT_TRUE(result.confirmed) << seed;
+    EXPECT_NEAR(result.bestUs, 100 * 0.8 * 0.7, 1e-9) << seed;
+  }
+}
+
 TEST(Explorer, AMoveIsTriedOnceAtAPlace) {
   FakeEnvironment world;
   fillWorld(world);

@@ -91,6 +91,9 @@ public:
   std::optional<double> proof; ///< seconds
   bool screens() const override { return screening; }
   std::optional<double> proofSeconds() override { return proof; }
+  /// Of a program; by default every bit.
+  std::function<Promise(const Moves &)> promised = [](const Moves &) { return Promise::Bitwise; };
+  Promise promise(const NodeId &node) override { return promised(at(node)); }
 
   llvm::Expected<NodeJudgement> screen(const NodeId &node) override {
     Moves moves = at(node);
