@@ -1,0 +1,124 @@
+"""Families of random kernels in the forms that people write: loops that data ends, places that data names, indices in any pairing, sums in other
+words, switches, arrays in structs, and shared memory in other uses than tiles and trees. See kernels.py."""
+
+from kernels import Kernel, expression, over
+
+
+def ended(draw, name):
+    """A loop that data ends: a search, an iteration, a return from a loop."""
+    head, tail, launch = over(draw, "n")
+    kind = draw.choice(["first", "bisect", "shrink", "returns", "twice", "counted"])
+    function = ""
+    if kind == "first":
+        body = (f"float found = -1.0f;\n    for (int j = 0; j < m; ++j) {{\n      if (a[i * m + j] > {draw.choice(['1.0f', '0.9f', '5.0f'])}) {{\n        found = j;\n        break;\n      }}\n"
+                f"      {draw.choice(['', 'found -= 0.5f;'])}\n    }}\n    y[i] = found;")
+    elif kind == "bisect":
+        body = "int low = 0, high = m;\n    while (low < high) {\n      int middle = (low + high) / 2;\n      if (a[middle] < a[i])\n        low = middle + 1;\n      else\n        high = middle;\n    }\n    y[i] = low;"
+    elif kind == "shrink":
+        step = draw.choice(["x *= 0.5f;", "x = x * 0.25f + 0.01f;", "x -= 0.3f;"])
+        body = f"float x = a[i] * 8.0f;\n    int turns = 0;\n    {draw.choice(['while (x > 0.5f && turns < 40) {', 'for (; x > 0.5f && turns < 40;) {'])}\n      {step}\n      turns++;\n    }}\n    y[i] = x + turns;"
+    elif kind == "returns":
+        function = (f"__device__ float {name}at(const float *x, int m, float limit) {{\n  for (int j = 0; j < m; ++j)\n    if (x[j] > limit)\n      return x[j];\n  return {draw.choice(['-1.0f', 'x[0]'])};\n}}\n")
+        body = f"y[i] = {name}at(a + i * m, m, {draw.choice(['1.0f', '3.0f'])}) * 2.0f;"
+    elif kind == "twice":
+        body = ("float s = 0.0f;\n    for (int j = 0; j < m; ++j) {\n      for (int k = j; k < m; ++k) {\n        if (a[i * m + k] > 1.2f)\n          break;\n        s += a[i * m + k];\n      }\n"
+                "      if (s > 20.0f)\n        break;\n    }\n    y[i] = s;")
+    else:
+        body = "float s = 0.0f;\n    bool isOn = a[i] > 0.5f;\n    for (int j = 0; isOn && j < m; ++j)\n      s += a[i * m + j];\n    y[i] = s;"
+    text = f"{function}__global__ void {name}(float *y, const float *a, int n, int m) {{\n  {head}\n    {body}\n  {tail}\n}}\n"
+    return Kernel("ended", name, text, f"{name}{launch}(y_{name}, A_f32, n, m);", ("f32", "n", "out"))
+
+
+def placed(draw, name):
+    """Rows and elements stored where data says."""
+    inputs = [(f"p_{name}", "i32", "n", "permutation")]
+    threads = draw.choice([32, 64])
+    kind = draw.choice(["rows", "elements", "adds"])
+    if kind == "rows":
+        value = expression(draw, "f32", ["a[blockIdx.x * m + j]", "a[j]"], 1)
+        text = (f"__global__ void {name}(float *y, const float *a, const int *p, int m) {{\n  for (int j = threadIdx.x; j < m; j += blockDim.x)\n    y[p[blockIdx.x] * m + j] = {value};\n}}\n")
+        return Kernel("placed", name, text, f"{name}<<<n, {threads}>>>(y_{name}, A_f32, p_{name}, m);", ("f32", "n * m", "out"), inputs)
+    head, tail, launch = over(draw, "n")
+    step = "y[p[i]] = a[i] * 0.5f;" if kind == "elements" else "y[p[i]] += a[i];"
+    text = f"__global__ void {name}(float *y, const float *a, const int *p, int n) {{\n  {head}\n    {step}\n  {tail}\n}}\n"
+    return Kernel("placed", name, text, f"{name}{launch}(y_{name}, a_f32, p_{name}, n);", ("f32", "n", "inout"), inputs)
+
+
+def paired(draw, name):
+    """Tiles and places in them by any of the indices."""
+    size = draw.choice([8, 16, 32])
+    form = draw.choice(["swapped", "flat", "named"])
+    if form == "swapped":
+        index = f"int r = blockIdx.x * {size} + threadIdx.y, c = blockIdx.y * {size} + threadIdx.x;"
+        launch = f"<<<dim3((n + {size - 1}) / {size}, (m + {size - 1}) / {size}), dim3({size}, {size})>>>"
+    elif form == "named":
+        index = "int r = blockIdx.x * blockDim.y + threadIdx.y, c = blockIdx.y * blockDim.x + threadIdx.x;"
+        launch = f"<<<dim3((n + 7) / 8, (m + {size - 1}) / {size}), dim3({size}, 8)>>>"
+    else:
+        index = f"int r = blockIdx.y * {size} + threadIdx.x / {size}, c = blockIdx.x * {size} + threadIdx.x % {size};"
+        launch = f"<<<dim3((m + {size - 1}) / {size}, (n + {size - 1}) / {size}), {size * size}>>>"
+    value = expression(draw, "f32", ["a[r * m + c]", "a[c]", "a[r]"], 1)
+    text = f"__global__ void {name}(float *y, const float *a, int n, int m) {{\n  {index}\n  if (r < n && c < m)\n    y[{draw.choice(['r * m + c', 'c * n + r'])}] = {value};\n}}\n"
+    return Kernel("paired", name, text, f"{name}{launch}(y_{name}, A_f32, n, m);", ("f32", "n * m", "out"))
+
+
+def worded(draw, name):
+    """Sums, branches and counters in other words."""
+    head, tail, launch = over(draw, "n")
+    kind = draw.choice(["fused", "memory", "chain", "switch", "nested"])
+    if kind == "fused":
+        body = "float s = 0.0f;\n    for (int j = 0; j < m; ++j)\n      s = fmaf(a[i * m + j], b[j], s);\n    y[i] = s;"
+    elif kind == "memory":
+        step = draw.choice(["y[i] + a[i * m + j] * b[j]", "a[i * m + j] * b[j] + y[i]", "y[i] - a[i * m + j] * 0.5f"])
+        body = f"y[i] = 0.0f;\n    for (int j = 0; j < m; ++j)\n      y[i] = {step};"
+    elif kind == "chain":
+        body = "float s = 1.0f;\n    for (int j = 0; j < m; ++j)\n      s = s + a[i * m + j] - b[j];\n    y[i] = s;"
+    elif kind == "switch":
+        ends = ["break;" if draw.random() < 0.7 else "" for _ in range(2)]
+        body = (f"float s = a[i];\n    switch ({draw.choice(['i % 4', 'm % 3'])}) {{\n    case 0:\n      s += 1.0f;\n      {ends[0]}\n    case 2:\n      s *= 3.0f;\n      {ends[1]}\n    default:\n      s -= 0.25f;\n    }}\n    y[i] = s;")
+    else:
+        body = "int k = 64, count = 0;\n    float s = 0.0f;\n    while (k >>= 1) {\n      int at = count++;\n      s += a[i + at];\n    }\n    y[i] = s;"
+    text = f"__global__ void {name}(float *y, const float *a, const float *b, int n, int m) {{\n  {head}\n    {body}\n  {tail}\n}}\n"
+    return Kernel("worded", name, text, f"{name}{launch}(y_{name}, A_f32, b_f32, n, m);", ("f32", "n", "inout"))
+
+
+def fields(draw, name):
+    """Arrays and pointers in a struct that is passed by value."""
+    head, tail, launch = over(draw, "p.n")
+    launch = launch.replace("p.n", "n")
+    value = draw.choice(["p.w[j % 3]", "p.w[2]", "p.w[0] + p.w[1]"])
+    text = (f"struct P{name} {{\n  const float *from;\n  float w[3];\n  int n, strides[2];\n}};\n__global__ void {name}(float *y, P{name} p, int m) {{\n  {head}\n    float s = 0.0f;\n"
+            f"    for (int j = 0; j < m; ++j)\n      s += p.from[i * p.strides[0] + j * p.strides[1]] * {value};\n    y[i] = s;\n  {tail}\n}}\n")
+    strides = draw.choice(["{m, 1}", "{1, n}"])
+    return Kernel("fields", name, text, f"{name}{launch}(y_{name}, P{name}{{A_f32, {{0.5f, 2.0f, 0.25f}}, n, {strides}}}, m);", ("f32", "n", "out"))
+
+
+def sharing(draw, name):
+    """Shared memory: own sums, bins, transposes, groups."""
+    kind = draw.choice(["own", "bins", "transposed", "staged"])
+    if kind == "own":
+        threads = draw.choice([32, 64, 128])
+        text = (f"__global__ void {name}(float *y, const float *a, int m) {{\n  __shared__ float part[{threads}];\n  int t = threadIdx.x;\n  part[t] = {draw.choice(['0.0f', '0'])};\n"
+                f"  for (int j = t; j < m; j += {threads})\n    part[t] += a[blockIdx.x * m + j];\n  __syncthreads();\n  for (int h = {threads // 2}; h > 0; h >>= 1) {{\n    if (t < h)\n      part[t] += part[t + h];\n"
+                f"    __syncthreads();\n  }}\n  if (t == 0)\n    y[blockIdx.x] = part[0];\n}}\n")
+        return Kernel("sharing", name, text, f"{name}<<<n, {threads}>>>(y_{name}, A_f32, m);", ("f32", "n", "out"))
+    if kind == "bins":
+        text = (f"__global__ void {name}(int *y, const int *a, int n) {{\n  __shared__ int bins[64];\n  if (threadIdx.x < 64)\n    bins[threadIdx.x] = 0;\n  __syncthreads();\n"
+                f"  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x)\n    atomicAdd(&bins[a[i] & 63], 1);\n  __syncthreads();\n"
+                f"  if (threadIdx.x < 64)\n    atomicAdd(&y[threadIdx.x], bins[threadIdx.x]);\n}}\n")
+        return Kernel("sharing", name, text, f"{name}<<<{draw.choice([1, 3])}, {draw.choice([64, 128])}>>>(y_{name}, a_i32, n);", ("i32", "64", "inout"))
+    if kind == "transposed":
+        rows = draw.choice([8, 4, 32])
+        text = (f"__global__ void {name}(float *y, const float *a, int w, int h) {{\n  __shared__ float tile[32][{draw.choice([32, 33])}];\n  int x = blockIdx.x * 32 + threadIdx.x, z = blockIdx.y * 32 + threadIdx.y;\n"
+                f"  for (int j = 0; j < 32; j += {rows})\n    if (x < w && z + j < h)\n      tile[threadIdx.y + j][threadIdx.x] = a[(z + j) * w + x];\n  __syncthreads();\n"
+                f"  x = blockIdx.y * 32 + threadIdx.x;\n  z = blockIdx.x * 32 + threadIdx.y;\n  for (int j = 0; j < 32; j += {rows})\n    if (x < h && z + j < w)\n      y[(z + j) * h + x] = tile[threadIdx.x][threadIdx.y + j];\n}}\n")
+        return Kernel("sharing", name, text, f"{name}<<<dim3((m + 31) / 32, (n + 31) / 32), dim3(32, {rows})>>>(y_{name}, A_f32, m, n);", ("f32", "n * m", "out"))
+    lanes = draw.choice([8, 16, 32])
+    per = 64 // lanes
+    text = (f"__global__ void {name}(float *y, const float *a, int n, int m) {{\n  extern __shared__ float raw{name}[];\n  int lane = threadIdx.x % {lanes}, local = threadIdx.x / {lanes}, row = blockIdx.x * {per} + local;\n"
+            f"  if (row >= n)\n    return;\n  float top = 0.0f;\n  for (int j = lane; j < m; j += {lanes}) {{\n    raw{name}[local * m + j] = a[row * m + j];\n    top = fmaxf(top, raw{name}[local * m + j]);\n  }}\n"
+            f"  for (int h = {lanes // 2}; h > 0; h /= 2)\n    top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, h, {lanes}));\n  for (int j = lane; j < m; j += {lanes})\n    y[row * m + j] = raw{name}[local * m + j] - top;\n}}\n")
+    return Kernel("sharing", name, text, f"{name}<<<(n + {per - 1}) / {per}, 64, {per} * m * sizeof(float)>>>(y_{name}, A_f32, n, m);", ("f32", "n * m", "inout"))
+
+
+FAMILIES = [ended, ended, placed, paired, worded, worded, fields, sharing, sharing]
