@@ -190,11 +190,12 @@ static bool namesAfter(const Stmt *statement, const VarDecl *variable, SourceLoc
   });
 }
 
-/// Whether \p loop may end before \p variable, which its condition compares, has its last value,
-/// and something asks for the value then.
-static bool endsWithOther(const ForStmt *loop, const VarDecl *variable, const ASTContext &ast) {
+/// Whether \p loop may end before \p variable, which its condition compares, has its last value, or
+/// does not count up, and something asks for the value then.
+static bool endsWithOther(const ForStmt *loop, const VarDecl *variable, bool isUp,
+                          const ASTContext &ast) {
   const auto *condition = llvm::dyn_cast<BinaryOperator>(strip(loop->getCond()));
-  bool mayEnd = !condition || condition->isLogicalOp() || hasBreak(loop->getBody());
+  bool mayEnd = !isUp || !condition || condition->isLogicalOp() || hasBreak(loop->getBody());
   const auto *function = llvm::dyn_cast<FunctionDecl>(variable->getDeclContext());
   return mayEnd && function && !llvm::isa_and_nonnull<DeclStmt>(loop->getInit()) &&
          namesAfter(function->getBody(), variable, loop->getEndLoc(), ast.getSourceManager());
@@ -205,14 +206,15 @@ bool LoopForms::isCounted(const ForStmt *loop, const ASTContext &ast) {
   QualType type = variable ? variable->getType() : QualType();
   if (!variable || !variable->isLocalVarDecl() || !type->isIntegerType() || type->isBooleanType() ||
       ast.getTypeSize(type) < 32 || !loop->getCond() || !compares(loop->getCond(), variable) ||
-      changesVariable(loop->getBody(), variable) || endsWithOther(loop, variable, ast))
+      changesVariable(loop->getBody(), variable))
     return false;
   llvm::SmallVector<const Expr *> increments;
   splitIncrement(loop->getInc(), increments);
   return llvm::any_of(increments, [&](const Expr *each) {
     Statement::Progress progress = Statement::Add;
     const Expr *step = nullptr;
-    return readIncrement(each, variable, progress, step);
+    return readIncrement(each, variable, progress, step) &&
+           !endsWithOther(loop, variable, progress == Statement::Add, ast);
   });
 }
 

@@ -94,6 +94,36 @@ void ThreadReader::endByData(Statement &loop, const Frame &frame, const Stmt *wr
   loop.progress = Statement::Until;
 }
 
+void ThreadReader::readWithScalar(const ForStmt *loop, const VarDecl *variable, Body &out,
+                                  const std::string &reason) {
+  llvm::SmallVector<const Expr *> increments;
+  splitIncrement(loop->getInc(), increments);
+  auto known = values.find(variable);
+  bool isKnown = loop->getInit() || (known != values.end() && known->second.kind != Value::Address);
+  if (failed() || forms.runsFirst(loop) || !moves[loop].empty() || increments.size() != 1 ||
+      !isKnown)
+    return refuse(reason);
+  if (!loop->getInit() && known->second.kind == Value::Number) {
+    Statement let;
+    let.kind = Statement::Let;
+    let.name = uniqueName(variable->getName());
+    let.type = typeText(variable->getType().getUnqualifiedType());
+    Operand value;
+    value.kind = Operand::Index;
+    value.type = let.type;
+    value.bytes = ast.getTypeSizeInChars(variable->getType()).getQuantity();
+    value.offset = known->second.number.poly;
+    let.value = {"$0", {value}};
+    values[variable] = {Value::Scalar, {}, {}, let.name};
+    out.push_back(std::move(let));
+  }
+  untracked.insert(variable);
+  if (const auto *assign = llvm::dyn_cast_or_null<BinaryOperator>(loop->getInit());
+      assign && variableOf(assign->getLHS()) == variable)
+    declareScalar(variable, assign->getRHS(), out);
+  readUncounted(loop, out);
+}
+
 void ThreadReader::readUncounted(const Stmt *loop, Body &out) {
   UncountedLoop parts = forms.asUncounted(loop, ast);
   if (!parts.reason.empty())

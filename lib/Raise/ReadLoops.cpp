@@ -496,9 +496,10 @@ void ThreadReader::readFor(const ForStmt *loop, Body &out) {
   bool goesOn = !loop->getInit(); // from what the variable is
   auto current = values.find(variable);
   QualType type = variable->getType();
-  if ((goesOn ? current == values.end() || current->second.kind != Value::Number : !begin) ||
-      untracked.count(variable))
-    return refuse("the loop " + shown + " is not a counted one");
+  bool isFollowed =
+      goesOn ? current != values.end() && current->second.kind == Value::Number : begin != nullptr;
+  if (!isFollowed || untracked.count(variable))
+    return readWithScalar(loop, variable, out, "the loop " + shown + " is not a counted one");
   const auto *declared = llvm::dyn_cast_or_null<DeclStmt>(loop->getInit());
   bool hasSeveral = declared && !declared->isSingleDecl();
   if (const auto *comma =
@@ -516,15 +517,19 @@ void ThreadReader::readFor(const ForStmt *loop, Body &out) {
   std::optional<Integer> first =
       goesOn ? std::optional(current->second.number) : evaluateIndex(begin);
   Guards guards;
-  if (first && demand(*first, goesOn ? loop->getCond() : begin))
+  size_t required = program.requirements.size(), owed = program.obligations.size();
+  bool isRange = first && demand(*first, goesOn ? loop->getCond() : begin);
+  if (isRange)
     result.begin = first->poly;
-  else
-    return refuse("the range of the loop " + shown + " is not understood");
-  if (!readHeader(loop, variable, result, guards))
-    return refuse("the range of the loop " + shown + " is not understood");
-  if (type->isUnsignedIntegerType() &&
-      (!isNonNegative(first->poly, true) || result.progress == Statement::Down))
-    return refuse("the range of the loop " + shown + " is not understood");
+  isRange = isRange && readHeader(loop, variable, result, guards) &&
+            !(type->isUnsignedIntegerType() &&
+              (!isNonNegative(first->poly, true) || result.progress == Statement::Down));
+  if (!isRange) {
+    program.requirements.resize(required);
+    program.obligations.erase(program.obligations.begin() + owed, program.obligations.end());
+    return readWithScalar(loop, variable, out,
+                          "the range of the loop " + shown + " is not understood");
+  }
   bool isPlain = guards.tests.empty() && guards.ends.empty();
   if (forms.runsFirst(loop) &&
       (!isPlain || !guards.exits.empty() || result.progress != Statement::Add ||

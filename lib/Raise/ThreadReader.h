@@ -170,6 +170,10 @@ private:
 
   //===-- Loops that data ends (ReadExits.cpp) -----------------------------===//
   void readUncounted(const clang::Stmt *loop, Body &out);
+  /// The same for \p loop, which counts \p variable in a way that is not understood: the variable
+  /// becomes a scalar. Refuses with \p reason where that does not do.
+  void readWithScalar(const clang::ForStmt *loop, const clang::VarDecl *variable, Body &out,
+                      const std::string &reason);
   /// `break`, and `return` in a loop.
   void leaveLoop(Body &out);
   void leaveFunction(const clang::ReturnStmt *statement, Body &out);

@@ -382,6 +382,12 @@ static std::optional<unsigned> argumentNumber(kb::KernelOp kernel, StringRef nam
   return std::nullopt;
 }
 
+/// Whether \p name is a pointer in a struct that the kernel is given by value: `p.data`.
+static bool isFieldName(kb::KernelOp kernel, StringRef name) {
+  auto [parameter, field] = name.split('.');
+  return !field.empty() && argumentNumber(kernel, parameter);
+}
+
 /// What the parameter points to, without qualifiers.
 static std::string pointeeOf(kb::KernelOp kernel, unsigned argument) {
   std::string type = mlir::cast<kb::ParamAttr>(kernel.getParams()[argument]).getType().str();
@@ -401,37 +407,36 @@ static bool isRestrict(kb::KernelOp kernel, unsigned argument) {
   return mlir::cast<kb::ParamAttr>(kernel.getParams()[argument]).getIsRestrict();
 }
 
-/// That the memory of parameters \p first and \p second does not overlap. What the memory's bounds
-/// rest on is added to \p others.
-static HostCondition disjoint(kb::KernelOp kernel, kb::NestOp nest, unsigned first, unsigned second,
-                              std::vector<HostCondition> &others) {
-  auto nameOf = [&](unsigned argument) {
-    return mlir::cast<kb::ParamAttr>(kernel.getParams()[argument]).getName().str();
-  };
+/// That the memory of \p first and \p second, parameters or pointers in such, does not overlap. What
+/// the memory's bounds rest on is added to \p others.
+static HostCondition disjoint(kb::KernelOp kernel, kb::NestOp nest, const std::string &first,
+                              const std::string &second, std::vector<HostCondition> &others) {
   HostCondition condition;
-  condition.arguments = {first, second};
-  auto a = touchedMemory(nest, nameOf(first)), b = touchedMemory(nest, nameOf(second));
+  auto one = argumentNumber(kernel, first), two = argumentNumber(kernel, second);
+  if (one && two)
+    condition.arguments = {*one, *two};
+  auto a = touchedMemory(nest, first), b = touchedMemory(nest, second);
   if (!a || !b) {
     condition.reason = llvm::toString(a ? b.takeError() : a.takeError());
     if (!a && !b)
       llvm::consumeError(b.takeError());
     // What is reached through a pointer lies in the allocation that it points into.
-    condition.text = allocationTest.str() + "(" + nameOf(first) + ", " + nameOf(second) + ")";
+    condition.text = allocationTest.str() + "(" + first + ", " + second + ")";
     condition.testsAllocations = true;
     return condition;
   }
   for (const TouchedMemory &each : {*a, *b})
     for (const std::string &name : each.notNegative)
       others.push_back({asOperand(name) + " >= 0", {}, "", 0, {}, ""});
-  bool sameType = isElement(kernel, first, *a) && isElement(kernel, second, *b) &&
-                  pointeeOf(kernel, first) == pointeeOf(kernel, second);
-  auto begin = [&](unsigned argument) {
-    return (sameType ? "" : "(const char *)") + nameOf(argument);
+  bool sameType = one && two && isElement(kernel, *one, *a) && isElement(kernel, *two, *b) &&
+                  pointeeOf(kernel, *one) == pointeeOf(kernel, *two);
+  auto begin = [&](const std::string &pointer) {
+    return (sameType ? "" : "(const char *)") + pointer;
   };
-  auto end = [&](unsigned argument, const TouchedMemory &memory) {
+  auto end = [&](const std::string &pointer, const TouchedMemory &memory) {
     std::string bytes =
         "(long long)" + asOperand(memory.elements) + " * " + std::to_string(memory.elementBytes);
-    return begin(argument) + " + " + (sameType ? memory.elements : bytes);
+    return begin(pointer) + " + " + (sameType ? memory.elements : bytes);
   };
   condition.text =
       end(first, *a) + " <= " + begin(second) + " || " + end(second, *b) + " <= " + begin(first);
@@ -464,11 +469,14 @@ llvm::Expected<std::vector<HostCondition>> kbopt::conditionsOf(kb::KernelOp kern
       continue;
     }
     auto second = argumentNumber(kernel, condition.other);
-    if (!first || !second)
+    if ((!first && !isFieldName(kernel, condition.text)) ||
+        (!second && !isFieldName(kernel, condition.other)))
       return llvm::createStringError("whether '" + condition.text + "' and '" + condition.other +
                                      "' overlap is not known");
-    if (!isRestrict(kernel, *first) && !isRestrict(kernel, *second)) {
-      HostCondition test = disjoint(kernel, nest, *first, *second, all);
+    bool isPromised =
+        (first && isRestrict(kernel, *first)) || (second && isRestrict(kernel, *second));
+    if (!isPromised) {
+      HostCondition test = disjoint(kernel, nest, condition.text, condition.other, all);
       all.push_back(std::move(test));
     }
   }
