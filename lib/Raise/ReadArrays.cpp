@@ -47,9 +47,11 @@ void ThreadReader::declareArray(const VarDecl *variable, Body &out) {
   array.element = variable->getType();
   uint64_t count = 1;
   while (const auto *type = ast.getAsConstantArrayType(array.element)) {
-    count *= std::min<uint64_t>(type->getSize().getZExtValue(), mostElements + 1);
+    count *= type->getSize().getZExtValue();
     array.element = type->getElementType();
   }
+  if (declareWhole(variable, array.element, count, mostElements, out) || failed())
+    return;
   if (array.element->isArrayType() || array.element->isPointerType() ||
       array.element.isVolatileQualified() || !count || count > mostElements)
     return refuse(shown + " is an array of the thread");
@@ -95,8 +97,7 @@ void ThreadReader::declareArray(const VarDecl *variable, Body &out) {
   arrays[variable] = std::move(array);
 }
 
-/// The variable that \p lvalue, `x[i][j]`, is an element of.
-static const VarDecl *rootOf(const Expr *lvalue) {
+const VarDecl *rootOf(const Expr *lvalue) {
   const Expr *expr = strip(lvalue);
   if (!llvm::isa<ArraySubscriptExpr>(expr))
     return nullptr;
@@ -112,7 +113,7 @@ const ThreadReader::LocalArray *ThreadReader::arrayOf(const Expr *lvalue) const 
 
 const std::string *ThreadReader::elementName(const Expr *lvalue) {
   const LocalArray *array = arrayOf(lvalue);
-  if (!array)
+  if (!array || !array->whole.empty())
     return nullptr;
   int64_t place = 0, size = 1;
   const Expr *expr = strip(lvalue);
@@ -141,9 +142,12 @@ bool ThreadReader::indexesArray(const Stmt *body, const VarDecl *variable) const
     bool inIndex = false, found = false;
     bool TraverseArraySubscriptExpr(ArraySubscriptExpr *subscript) override {
       const VarDecl *root = rootOf(subscript);
-      bool isOwn = root && ((root->isLocalVarDecl() && !root->hasGlobalStorage() &&
-                             root->getType()->isArrayType()) ||
-                            arrays->count(root));
+      auto known = arrays->find(root);
+      bool isWhole = known != arrays->end() && !known->second.whole.empty();
+      bool isOwn = root && !isWhole &&
+                   ((root->isLocalVarDecl() && !root->hasGlobalStorage() &&
+                     root->getType()->isArrayType()) ||
+                    arrays->count(root));
       TraverseStmt(subscript->getBase());
       bool outer = std::exchange(inIndex, inIndex || isOwn);
       TraverseStmt(subscript->getIdx());

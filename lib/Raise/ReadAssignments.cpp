@@ -39,7 +39,8 @@ void ThreadReader::readAssignment(const Expr *left, const Expr *right, llvm::Str
     isLocal = value->kind != Value::Address; // another name for an element
   if (isLocal && readCombine(left, right, opcode, out))
     return;
-  if (failed() || (opcode.empty() && assignVector(left, right, out)) ||
+  if (failed() || assignWhole(left, right, opcode, out) || failed() ||
+      (opcode.empty() && assignVector(left, right, out)) ||
       assignPart(left, right, opcode, out))
     return;
   Statement result;

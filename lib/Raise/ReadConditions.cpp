@@ -183,7 +183,8 @@ bool ThreadReader::isStable(const Statement &condition, const Body &body) const 
   bool isStable = true;
   walk(const_cast<Body &>(body), [&](Statement &each) {
     if (each.kind == Statement::Assign || each.kind == Statement::Combine)
-      isStable &= condition.value.text.find(each.name) == std::string::npos;
+      isStable &= condition.value.text.find(llvm::StringRef(each.name).split('[').first) ==
+                  std::string::npos; // of an array, any element
     if (each.kind == Statement::Store || each.kind == Statement::Atomic)
       isStable &= llvm::none_of(condition.value.operands, [](const Operand &operand) {
         return operand.kind == Operand::Element;

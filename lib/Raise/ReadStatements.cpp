@@ -32,7 +32,8 @@ void ThreadReader::read() {
   if (!body)
     return refuse("its body is not in sight");
   findUntrackedVariables(body, ast, untracked, forms, moves, choices, liftsChoices);
-  liftsChoices |= !mayCooperate(body);
+  cooperates = mayCooperate(body);
+  liftsChoices |= !cooperates;
   readParameters();
   findFields();
   readSequence({body}, program.body);

@@ -347,6 +347,13 @@ std::optional<std::string> TextBuilder::replacement(const Stmt *node) {
     return text;
   if (const std::string *name = reader.partName(expr))
     return *name;
+  if (const auto *array = reader.arrayOf(expr); array && !array->whole.empty()) {
+    std::string places;
+    for (const auto *subscript = llvm::dyn_cast<ArraySubscriptExpr>(strip(expr)); subscript;
+         subscript = llvm::dyn_cast<ArraySubscriptExpr>(strip(subscript->getBase())))
+      places = "[" + fill(reader.textOf(subscript->getIdx(), out)) + "]" + places;
+    return array->whole + places;
+  }
   if (reader.arrayOf(expr)) {
     reader.refuse("'" + reader.sourceText(expr) +
                   "' indexes an array of the thread by what is not constant");

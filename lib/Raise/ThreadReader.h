@@ -394,11 +394,20 @@ private:
   std::string uniqueName(llvm::StringRef wish);
 
   //===-- Arrays (ReadArrays.cpp) -----------------------------------------===//
-  /// An array of the thread, each element of which is a scalar.
+  /// An array of the thread: each element is a scalar, or the array is one variable `whole`.
   struct LocalArray {
     std::vector<std::string> names;
     clang::QualType element;
+    std::string whole = {};
   };
+  /// Declares \p variable, of \p count elements, as one variable, if it has more than \p mostScalars
+  /// or an index that is not known. False if it is neither, or that is not possible.
+  bool declareWhole(const clang::VarDecl *variable, clang::QualType element, uint64_t count,
+                    uint64_t mostScalars, Body &out);
+  /// `x[at]` for \p lvalue, an element of such an array.
+  std::optional<std::string> wholeElement(const clang::Expr *lvalue, Body &out);
+  bool assignWhole(const clang::Expr *left, const clang::Expr *right, llvm::StringRef opcode,
+                   Body &out);
   void declareArray(const clang::VarDecl *variable, Body &out);
   /// The array of the thread that \p lvalue is an element of; null if it is something else.
   const LocalArray *arrayOf(const clang::Expr *lvalue) const;
@@ -436,6 +445,7 @@ private:
   std::map<std::string, std::string> castTypes; ///< of shared memory that was declared as bytes
   std::set<std::string>
       castGivens;    ///< memory that is used as elements of another size than it is declared
+  bool cooperates = false; ///< threads may exchange values
   bool liftsChoices; ///< `c ? x[i] : 0` becomes a condition around the load
   LaunchSide side;
   std::set<VarId> wholeQuotients; ///< n / 4, where n is taken to be a multiple of 4
@@ -514,6 +524,8 @@ const clang::VarDecl *variableOf(const clang::Expr *expr);
 std::string shiftHoles(llvm::StringRef text, unsigned by);
 /// The expression of `return x;` if that is all that \p function does.
 const clang::Expr *onlyReturn(const clang::FunctionDecl *function);
+/// The variable that \p lvalue, `x[i][j]`, is an element of; null for anything else.
+const clang::VarDecl *rootOf(const clang::Expr *lvalue);
 /// The function's name without qualification; empty for operators and unknown callees.
 llvm::StringRef calleeName(const clang::CallExpr *call);
 

@@ -95,6 +95,10 @@ std::string kbopt::whyNotColumns(kb::NestOp nest) {
     return reason;
   if (nest.getDomain())
     return "its points are not a box";
+  bool hasArrays = false;
+  nest.walk([&](kb::LetOp let) { hasArrays |= let.getType().contains('['); });
+  if (hasArrays)
+    return "a point has an array of its own";
   bool reduces = false;
   for (Operation &op : nest.getBody().front()) {
     auto over = dyn_cast<kb::OverOp>(op);

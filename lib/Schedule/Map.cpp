@@ -328,7 +328,7 @@ void MapPrinter::hoistScalars() {
   llvm::StringSet<> varying, changed;
   map.body->walk([&](Operation *op) {
     if (auto let = dyn_cast<kb::LetOp>(op); let && let.getReassigns())
-      changed.insert(let.getName());
+      changed.insert(let.getName().split('[').first); // of an array, the element
     if (auto reduce = dyn_cast<kb::ReduceOp>(op))
       changed.insert(reduce.getName());
   });

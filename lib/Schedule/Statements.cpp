@@ -85,8 +85,11 @@ void StatementPrinter::print(Operation *op) {
     code.line("break;");
   } else if (auto let = dyn_cast<kb::LetOp>(op)) {
     std::string value = text.fill(let.getText(), let.getOperands(), replaced);
-    std::string declared = let.getReassigns() ? "" : let.getType().str() + " ";
-    code.line(declared + let.getName() + (value.empty() ? "" : " = " + value) + ";");
+    // An array's type is `float[3]`, its declaration `float x[3];`.
+    StringRef type = let.getReassigns() ? StringRef() : let.getType();
+    std::string declared = type.empty() ? "" : type.split('[').first.str() + " ";
+    StringRef sizes = type.drop_front(std::min(type.size(), type.find('[')));
+    code.line(declared + let.getName() + sizes + (value.empty() ? "" : " = " + value) + ";");
   } else if (auto when = dyn_cast<kb::WhenOp>(op)) {
     code.open("if (" + conditionOf(when) + ")");
     print(when.getBody().front());

@@ -112,6 +112,7 @@ Expected<std::string> compileForHost(Module &module, TargetMachine &machine) {
   builder.registerVectorizerStartEPCallback(
       [](FunctionPassManager &passes, OptimizationLevel) { passes.addPass(PrepareRegions()); });
   builder.buildPerModuleDefaultPipeline(OptimizationLevel::O2).run(module, analyses.modules);
+  expandMinMax(module);
 
   SmallVector<char, 0> bytes;
   raw_svector_ostream stream(bytes);

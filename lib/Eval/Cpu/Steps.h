@@ -103,6 +103,9 @@ void emitTables(ImageContext &context);
 /// The host's target machine; fails if LLVM lacks it.
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createHostMachine(llvm::StringRef cpu);
 
+/// Replaces the minima and maxima of numbers, of which hosts with AVX-512 lose one beside a NaN.
+void expandMinMax(llvm::Module &module);
+
 /// Host O2, and an object file's bytes.
 llvm::Expected<std::string> compileForHost(llvm::Module &module, llvm::TargetMachine &machine);
 

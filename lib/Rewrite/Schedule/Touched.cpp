@@ -407,8 +407,8 @@ static bool isRestrict(kb::KernelOp kernel, unsigned argument) {
   return mlir::cast<kb::ParamAttr>(kernel.getParams()[argument]).getIsRestrict();
 }
 
-/// That the memory of \p first and \p second, parameters or pointers in such, does not overlap. What
-/// the memory's bounds rest on is added to \p others.
+/// That the memory of \p first and \p second, parameters or pointers in such, does not overlap.
+/// What the memory's bounds rest on is added to \p others.
 static HostCondition disjoint(kb::KernelOp kernel, kb::NestOp nest, const std::string &first,
                               const std::string &second, std::vector<HostCondition> &others) {
   HostCondition condition;

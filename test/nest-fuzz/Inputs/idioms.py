@@ -65,7 +65,7 @@ def paired(draw, name):
 def worded(draw, name):
     """Sums, branches and counters in other words."""
     head, tail, launch = over(draw, "n")
-    kind = draw.choice(["fused", "memory", "chain", "switch", "nested"])
+    kind = draw.choice(["fused", "memory", "chain", "switch", "nested", "counted", "sorted"])
     if kind == "fused":
         body = "float s = 0.0f;\n    for (int j = 0; j < m; ++j)\n      s = fmaf(a[i * m + j], b[j], s);\n    y[i] = s;"
     elif kind == "memory":
@@ -76,6 +76,12 @@ def worded(draw, name):
     elif kind == "switch":
         ends = ["break;" if draw.random() < 0.7 else "" for _ in range(2)]
         body = (f"float s = a[i];\n    switch ({draw.choice(['i % 4', 'm % 3'])}) {{\n    case 0:\n      s += 1.0f;\n      {ends[0]}\n    case 2:\n      s *= 3.0f;\n      {ends[1]}\n    default:\n      s -= 0.25f;\n    }}\n    y[i] = s;")
+    elif kind == "counted":
+        body = (f"int seen[{draw.choice([8, 16, 90])}] = {{0}};\n    for (int j = 0; j < m; ++j)\n      seen[(int)(a[i * m + j] * 5.0f) & 7]++;\n    float s = 0.0f;\n"
+                f"    for (int k = 0; k < 7; ++k)\n      s += seen[k] * {draw.choice(['0.5f', '1.5f'])};\n    y[i] = s;")
+    elif kind == "sorted":
+        body = ("float v[5];\n    for (int k = 0; k < 5; ++k)\n      v[k] = a[i + k * 3 % 5];\n    for (int k = 1; k < 5; ++k) {\n      float key = v[k];\n      int j = k - 1;\n"
+                "      while (j >= 0 && v[j] > key) {\n        v[j + 1] = v[j];\n        j--;\n      }\n      v[j + 1] = key;\n    }\n    y[i] = v[2] - v[0];")
     else:
         body = "int k = 64, count = 0;\n    float s = 0.0f;\n    while (k >>= 1) {\n      int at = count++;\n      s += a[i + at];\n    }\n    y[i] = s;"
     text = f"__global__ void {name}(float *y, const float *a, const float *b, int n, int m) {{\n  {head}\n    {body}\n  {tail}\n}}\n"

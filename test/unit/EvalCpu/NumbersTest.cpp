@@ -72,6 +72,20 @@ TEST_F(Numbers, FunctionsAreClose) {
     EXPECT_NEAR(out[i], expected[i], 2e-6 * std::fabs(expected[i])) << i;
 }
 
+TEST_F(Numbers, ExtremesLeaveOutWhatIsNoNumber) {
+  float none = NAN;
+  std::vector<float> x = {none, 2, 1, 3, 3, none, 1,    2,    1,    3,
+                          none, 2, 2, 1, 3, none, none, none, none, none};
+  float *out = program.allocate<float>(10);
+  program.expectRun("extremes", {1}, {5}, program.upload(x), out);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(out[2 * i], 3.f) << i;
+    EXPECT_EQ(out[2 * i + 1], 1.f) << i;
+  }
+  EXPECT_EQ(out[8], 0.f);
+  EXPECT_EQ(out[9], 8.f);
+}
+
 // PTX: by more than 2^126 the quotient is 0, or NaN of an infinity.
 TEST_F(Numbers, FastQuotientsByLargeNumbersAreZero) {
   float inf = INFINITY;

@@ -107,6 +107,18 @@ extern "C" __global__ void products(float *f, double *d) {
   d[2] = d[0] * d[1];
 }
 
+extern "C" __global__ void extremes(const float *x, float *out) {
+  const float *own = x + 4 * threadIdx.x;
+  float most = 0.0f, least = 8.0f;
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    most = fmaxf(most, own[k]);
+    least = fminf(least, own[k]);
+  }
+  out[2 * threadIdx.x] = most;
+  out[2 * threadIdx.x + 1] = least;
+}
+
 extern "C" __global__ void quotients(const float *x, const float *y, float *out) {
   int i = threadIdx.x;
   out[2 * i] = __fdividef(x[i], y[i]);
