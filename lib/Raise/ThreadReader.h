@@ -400,8 +400,8 @@ private:
     clang::QualType element;
     std::string whole = {};
   };
-  /// Declares \p variable, of \p count elements, as one variable, if it has more than \p mostScalars
-  /// or an index that is not known. False if it is neither, or that is not possible.
+  /// Declares \p variable, of \p count elements, as one variable, if it has more than \p
+  /// mostScalars or an index that is not known. False if it is neither, or that is not possible.
   bool declareWhole(const clang::VarDecl *variable, clang::QualType element, uint64_t count,
                     uint64_t mostScalars, Body &out);
   /// `x[at]` for \p lvalue, an element of such an array.
@@ -444,9 +444,9 @@ private:
   bool hasFields = false; ///< a parameter points to structs whose fields are elements
   std::map<std::string, std::string> castTypes; ///< of shared memory that was declared as bytes
   std::set<std::string>
-      castGivens;    ///< memory that is used as elements of another size than it is declared
+      castGivens;          ///< memory that is used as elements of another size than it is declared
   bool cooperates = false; ///< threads may exchange values
-  bool liftsChoices; ///< `c ? x[i] : 0` becomes a condition around the load
+  bool liftsChoices;       ///< `c ? x[i] : 0` becomes a condition around the load
   LaunchSide side;
   std::set<VarId> wholeQuotients; ///< n / 4, where n is taken to be a multiple of 4
   unsigned loopDepth = 0, inlineDepth = 0, copies = 0, unrolled = 0;
