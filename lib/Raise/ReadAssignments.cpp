@@ -40,8 +40,7 @@ void ThreadReader::readAssignment(const Expr *left, const Expr *right, llvm::Str
   if (isLocal && readCombine(left, right, opcode, out))
     return;
   if (failed() || assignWhole(left, right, opcode, out) || failed() ||
-      (opcode.empty() && assignVector(left, right, out)) ||
-      assignPart(left, right, opcode, out))
+      (opcode.empty() && assignVector(left, right, out)) || assignPart(left, right, opcode, out))
     return;
   Statement result;
   auto append = [&](const std::string &before) {

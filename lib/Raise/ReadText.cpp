@@ -72,7 +72,10 @@ private:
       inner = pseudo->getSyntacticForm();
     if (const auto *opaque = llvm::dyn_cast<OpaqueValueExpr>(node))
       inner = opaque->getSourceExpr();
-    bool isSpliceable = true;
+    // The name of a type in a macro's body is not in the text of the macro's use.
+    const auto *cast = llvm::dyn_cast<ExplicitCastExpr>(inner);
+    bool isSpliceable = !cast || !cast->getBeginLoc().isMacroID() ||
+                        cast->getTypeAsWritten()->isCanonicalUnqualified();
     for (const Stmt *child : inner->children()) {
       if (!child || llvm::isa<CXXDefaultArgExpr>(child))
         continue;

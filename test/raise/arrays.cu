@@ -35,7 +35,8 @@ __global__ void sums(float *y, const float *x, int n, int m) {
     y[2 * i + k] = acc[k];
 }
 
-// CHECK: kb.unraised @_Z9histogramPiPKii "the address of 'count[x[i]]' is not understood"
+// CHECK: kb.nest @_Z9histogramPiPKii
+// CHECK: kb.let "count" : "int[4]" "" []
 __global__ void histogram(int *y, const int *x, int n) {
   int count[4] = {};
   for (int i = 0; i < n; ++i)

@@ -61,7 +61,8 @@ template <int Axis> __global__ void axis(float *y, const float *x, int n, int m)
   y[row] = sum;
 }
 
-// CHECK: kb.unraised @_Z6leavesPfPKfi "the loop 'for (; j < n; ++j) ...' is not a counted one"
+// CHECK: kb.nest @_Z6leavesPfPKfi
+// CHECK: kb.over "turn{{.*}} while "runs
 // The loop is left at another place in each row.
 __global__ void leaves(float *y, const float *x, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x, j = 0;

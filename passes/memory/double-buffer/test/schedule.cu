@@ -2,7 +2,7 @@
 // RUN: kb-opt -passes='double-buffer' -o %t.cu %s 2>&1 | FileCheck %s
 // CHECK: remark: added 'product_{{[a-z]+}}' ({{.*}}stages=2{{.*}}), launched at 1 place{{.*}} [double-buffer
 // CHECK: remark: does not apply: {{.+}} [double-buffer, site 2]
-// CHECK: remark: does not apply: has a while loop{{.*}} [double-buffer
+// CHECK: remark: does not apply: {{.+}} [double-buffer
 // RUN: grep -v '^ *//' %t.cu | FileCheck --check-prefix=TEXT %s
 // TEXT: product_{{[a-z]+}}<<<
 // TEXT-NEXT: else

@@ -2,7 +2,7 @@
 // RUN: kb-opt -passes='shared-memory-tiling{bm=64 bn=64 bk=16}' -o %t.cu %s 2>&1 | FileCheck %s
 // CHECK: remark: added 'product_{{[a-z]+}}' ({{.*}}bk=16{{.*}}bm=64{{.*}}bn=64{{.*}}), launched at 1 place{{.*}} [shared-memory-tiling
 // CHECK: remark: does not apply: {{.+}} [shared-memory-tiling, site 2]
-// CHECK: remark: does not apply: has a while loop{{.*}} [shared-memory-tiling
+// CHECK: remark: does not apply: {{.+}} [shared-memory-tiling
 // RUN: grep -v '^ *//' %t.cu | FileCheck --check-prefix=TEXT %s
 // TEXT: product_{{[a-z]+}}<<<
 // TEXT-NEXT: else

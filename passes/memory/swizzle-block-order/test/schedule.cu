@@ -2,7 +2,7 @@
 // RUN: kb-opt -passes='swizzle-block-order{group=8}' -o %t.cu %s 2>&1 | FileCheck %s
 // CHECK: remark: added 'product_{{[a-z]+}}' ({{.*}}group=8{{.*}}), launched at 1 place{{.*}} [swizzle-block-order
 // CHECK: remark: does not apply: {{.+}} [swizzle-block-order, site 2]
-// CHECK: remark: does not apply: has a while loop{{.*}} [swizzle-block-order
+// CHECK: remark: does not apply: {{.+}} [swizzle-block-order
 // RUN: grep -v '^ *//' %t.cu | FileCheck --check-prefix=TEXT %s
 // TEXT: product_{{[a-z]+}}<<<
 // TEXT-NEXT: else

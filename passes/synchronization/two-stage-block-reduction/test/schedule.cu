@@ -2,7 +2,7 @@
 // RUN: kb-opt -passes='two-stage-block-reduction{team=128}' -o %t.cu %s 2>&1 | FileCheck %s
 // CHECK: remark: added 'normalize_{{[a-z]+}}' ({{.*}}team=128{{.*}}), launched at 1 place{{.*}} [two-stage-block-reduction
 // CHECK: remark: does not apply: {{.+}} [two-stage-block-reduction, site 2]
-// CHECK: remark: does not apply: has a while loop{{.*}} [two-stage-block-reduction
+// CHECK: remark: does not apply: {{.+}} [two-stage-block-reduction
 // RUN: grep -v '^ *//' %t.cu | FileCheck --check-prefix=TEXT %s
 // TEXT: normalize_{{[a-z]+}}<<<
 // TEXT-NEXT: else

@@ -2,7 +2,7 @@
 // RUN: kb-opt -passes='warp-shuffle-reduction{team=32}' -o %t.cu %s 2>&1 | FileCheck %s
 // CHECK: remark: added 'normalize_{{[a-z]+}}' ({{.*}}team=32{{.*}}), launched at 1 place{{.*}} [warp-shuffle-reduction
 // CHECK: remark: does not apply: {{.+}} [warp-shuffle-reduction, site 2]
-// CHECK: remark: does not apply: has a while loop{{.*}} [warp-shuffle-reduction
+// CHECK: remark: does not apply: {{.+}} [warp-shuffle-reduction
 // RUN: grep -v '^ *//' %t.cu | FileCheck --check-prefix=TEXT %s
 // TEXT: normalize_{{[a-z]+}}<<<
 // TEXT-NEXT: else
