@@ -22,6 +22,11 @@ const Stmt *onlyStatement(const Stmt *statement) {
   return statement;
 }
 
+Expr *negationOf(const Expr *condition, const ASTContext &ast) {
+  return UnaryOperator::Create(ast, const_cast<Expr *>(condition), UO_LNot, ast.BoolTy, VK_PRValue,
+                               OK_Ordinary, condition->getExprLoc(), false, FPOptionsOverride());
+}
+
 bool containsContinue(const Stmt *statement) {
   if (!statement || llvm::isa<ForStmt, WhileStmt, DoStmt>(statement))
     return false;
@@ -141,9 +146,7 @@ const ForStmt *LoopForms::convert(const Stmt *loop, const ASTContext &ast) {
     const Stmt *exit = leave && !leave->getElse() ? onlyStatement(leave->getThen()) : nullptr;
     if (!exit || !llvm::isa<BreakStmt>(exit) || leave->getInit() || leave->getConditionVariable())
       return nullptr;
-    condition = UnaryOperator::Create(ast, const_cast<Expr *>(leave->getCond()), UO_LNot,
-                                      ast.BoolTy, VK_PRValue, OK_Ordinary,
-                                      leave->getCond()->getExprLoc(), false, FPOptionsOverride());
+    condition = negationOf(leave->getCond(), ast);
     statements.erase(statements.begin());
   }
   if (!increment && !statements.empty() && movedBy(statements.back(), condition)) {
@@ -220,20 +223,16 @@ bool LoopForms::isCounted(const ForStmt *loop, const ASTContext &ast) {
 
 const Stmt *LoopForms::withExits(const Stmt *body, llvm::ArrayRef<const Expr *> conditions,
                                  const ASTContext &ast) {
-  auto [at, isNew] = exits.try_emplace(body, nullptr);
-  if (!isNew)
-    return at->second;
   llvm::SmallVector<Stmt *> statements;
   for (const Expr *condition : conditions) {
     SourceLocation place = condition->getExprLoc();
-    auto *ends = UnaryOperator::Create(ast, const_cast<Expr *>(condition), UO_LNot, ast.BoolTy,
-                                       VK_PRValue, OK_Ordinary, place, false, FPOptionsOverride());
     statements.push_back(IfStmt::Create(ast, place, IfStatementKind::Ordinary, nullptr, nullptr,
-                                        ends, place, place, new (ast) BreakStmt(place)));
+                                        negationOf(condition, ast), place, place,
+                                        new (ast) BreakStmt(place)));
   }
   statements.push_back(const_cast<Stmt *>(body));
-  return at->second = CompoundStmt::Create(ast, statements, FPOptionsOverride(),
-                                           body->getBeginLoc(), body->getEndLoc());
+  return CompoundStmt::Create(ast, statements, FPOptionsOverride(), body->getBeginLoc(),
+                              body->getEndLoc());
 }
 
 UncountedLoop LoopForms::asUncounted(const Stmt *loop, const ASTContext &ast) {
@@ -265,12 +264,9 @@ UncountedLoop LoopForms::asUncounted(const Stmt *loop, const ASTContext &ast) {
   if (!result.reason.empty())
     return result;
   if (!last.empty()) {
-    auto [at, isNew] = exits.try_emplace(loop, nullptr);
     last.insert(last.begin(), const_cast<Stmt *>(result.body));
-    if (isNew)
-      at->second = CompoundStmt::Create(ast, last, FPOptionsOverride(), result.body->getBeginLoc(),
-                                        result.body->getEndLoc());
-    result.body = at->second;
+    result.body = CompoundStmt::Create(ast, last, FPOptionsOverride(), result.body->getBeginLoc(),
+                                       result.body->getEndLoc());
   }
   if (!isAlways(condition, ast))
     result.body = withExits(result.body, {condition}, ast);

@@ -36,23 +36,24 @@ public:
   /// nothing else does.
   static bool isCounted(const clang::ForStmt *loop, const clang::ASTContext &ast);
   /// \p loop, which is none that counts, with its condition and its increment in its body.
-  UncountedLoop asUncounted(const clang::Stmt *loop, const clang::ASTContext &ast);
-  /// \p body after `if (!condition) break;` for each of \p conditions. The same body gives the
-  /// same node.
-  const clang::Stmt *withExits(const clang::Stmt *body,
-                               llvm::ArrayRef<const clang::Expr *> conditions,
-                               const clang::ASTContext &ast);
+  static UncountedLoop asUncounted(const clang::Stmt *loop, const clang::ASTContext &ast);
+  /// \p body after `if (!condition) break;` for each of \p conditions.
+  static const clang::Stmt *withExits(const clang::Stmt *body,
+                                      llvm::ArrayRef<const clang::Expr *> conditions,
+                                      const clang::ASTContext &ast);
 
 private:
   const clang::ForStmt *convert(const clang::Stmt *loop, const clang::ASTContext &ast);
   std::map<const clang::Stmt *, const clang::ForStmt *> known;
-  std::map<const clang::Stmt *, const clang::Stmt *> exits;
   std::set<const clang::ForStmt *> repeated;
 };
 
 /// The statement that \p statement consists of: itself, or the only one in a block. Null for
 /// several.
 const clang::Stmt *onlyStatement(const clang::Stmt *statement);
+
+/// `!condition`.
+clang::Expr *negationOf(const clang::Expr *condition, const clang::ASTContext &ast);
 
 /// Whether an iteration of the loop around \p statement may go on with the next one from here.
 bool containsContinue(const clang::Stmt *statement);

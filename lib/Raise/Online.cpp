@@ -77,6 +77,7 @@ static void prune(Body &body, Body &whole, const std::set<std::string> &kept, co
       prune(each.body, whole, kept, space);
     bool isScalar = each.kind == Statement::Let || each.kind == Statement::Assign ||
                     each.kind == Statement::Combine;
+    isScalar &= !llvm::StringRef(each.name).contains('['); // an element of an array
     if ((isNested && each.body.empty()) || (isScalar && !isNeeded(each)))
       body.erase(body.begin() + i);
   }

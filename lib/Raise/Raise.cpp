@@ -148,7 +148,7 @@ static mlir::Operation *raiseSide(ImportedProgram &imported, kb::KernelOp kernel
     if (legal.proven())
       return nest;
     nest.erase();
-    if (program.isPointWhole && (!exchanges || program.isBlockUndone))
+    if (program.isPointWhole && (!exchanges || program.isPointBlock))
       if (kb::NestOp racefree = restOnRaces(program, dimensions, kernel, builder))
         return racefree;
     program.reason = doubtful.empty() || legal.reason == tooLongToCompare ? legal.reason : doubtful;

@@ -123,8 +123,14 @@ bool ThreadReader::readFused(const std::string &name, const VarDecl *variable, c
   static const llvm::StringSet<> fused = {"fmaf", "fma", "__fmaf_rn", "__fma_rn"};
   if (!call || call->getNumArgs() != 3 || !fused.contains(calleeName(call)) ||
       variableOf(call->getArg(2)) != variable || mentions(call->getArg(0), variable) ||
-      mentions(call->getArg(1), variable) || !variable->getType()->isRealFloatingType())
+      mentions(call->getArg(1), variable) || !variable->getType()->isRealFloatingType() ||
+      !ast.hasSameUnqualifiedType(call->getType(), variable->getType()))
     return false;
+  // What is rounded to the sum's type first is another product.
+  for (unsigned i : {0, 1})
+    if (QualType type = strip(call->getArg(i))->getType();
+        type->isRealFloatingType() && !ast.hasSameUnqualifiedType(type, variable->getType()))
+      return false;
   Text product = textOf(call->getArg(0), out), factor = textOf(call->getArg(1), out);
   auto closed = [](const std::string &text) {
     bool isOne =

@@ -125,7 +125,7 @@ void ThreadReader::readWithScalar(const ForStmt *loop, const VarDecl *variable, 
 }
 
 void ThreadReader::readUncounted(const Stmt *loop, Body &out) {
-  UncountedLoop parts = forms.asUncounted(loop, ast);
+  UncountedLoop parts = LoopForms::asUncounted(loop, ast);
   if (!parts.reason.empty())
     return refuse(parts.reason + ": '" + sourceText(loop) + "'");
   if (parts.init)

@@ -119,10 +119,7 @@ static std::optional<int64_t> offsetFrom(const Expr *side, const VarDecl *variab
 
 /// \p condition, or its negation.
 static const Expr *asHolding(const Expr *condition, bool negates, const ASTContext &ast) {
-  if (!negates)
-    return condition;
-  return UnaryOperator::Create(ast, const_cast<Expr *>(condition), UO_LNot, ast.BoolTy, VK_PRValue,
-                               OK_Ordinary, condition->getExprLoc(), false, FPOptionsOverride());
+  return negates ? negationOf(condition, ast) : condition;
 }
 
 /// `i != 0`.
@@ -543,7 +540,7 @@ void ThreadReader::readFor(const ForStmt *loop, Body &out) {
   }
   frames.push_back({});
   bool isUnrolled = isPlain && guards.exits.empty() && !hasSeveral && !hasBreak(loop->getBody()) &&
-                    unroll(loop, variable, result, out);
+                    !hasReturn(loop->getBody()) && unroll(loop, variable, result, out);
   frames.pop_back();
   if (isUnrolled)
     return;
@@ -588,7 +585,7 @@ void ThreadReader::readFor(const ForStmt *loop, Body &out) {
     return;
   const Stmt *body = loop->getBody();
   if (!guards.exits.empty())
-    body = forms.withExits(body, guards.exits, ast);
+    body = LoopForms::withExits(body, guards.exits, ast);
   bool mayReturn = !loopDepth && !inlined && !somethingFollows;
   frames.push_back({result.variable, result.progress, &result.body, space.size(), mayReturn});
   ++loopDepth;

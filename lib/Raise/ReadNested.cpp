@@ -25,7 +25,33 @@ void ThreadReader::liftNested(const Expr *expr, Body &out, bool isStatement) {
     return;
   nested.clear();
   llvm::SaveAndRestore lifts(isLifting, true);
+  llvm::SaveAndRestore around(wholeExpression, expr);
   readNested(expr, out, isStatement);
+}
+
+/// How often \p node names \p variable.
+static unsigned countMentions(const Stmt *node, const VarDecl *variable) {
+  if (const auto *pseudo = llvm::dyn_cast<PseudoObjectExpr>(node))
+    node = pseudo->getSyntacticForm();
+  const auto *reference = llvm::dyn_cast<DeclRefExpr>(node);
+  unsigned count = reference && reference->getDecl() == variable;
+  for (const Stmt *child : node->children())
+    count += child ? countMentions(child, variable) : 0;
+  return count;
+}
+
+/// The variable in which \p lvalue, a variable, an element or a field, lies, or which points to it.
+static const VarDecl *ownerOf(const Expr *lvalue) {
+  for (lvalue = strip(lvalue);; lvalue = strip(lvalue)) {
+    if (const auto *subscript = llvm::dyn_cast<ArraySubscriptExpr>(lvalue))
+      lvalue = subscript->getBase();
+    else if (const auto *member = llvm::dyn_cast<MemberExpr>(lvalue))
+      lvalue = member->getBase();
+    else if (const auto *unary = llvm::dyn_cast<UnaryOperator>(lvalue))
+      lvalue = unary->getSubExpr();
+    else
+      return variableOf(lvalue);
+  }
 }
 
 void ThreadReader::readNested(const Stmt *node, Body &out, bool isStatement) {
@@ -49,6 +75,10 @@ void ThreadReader::readNested(const Stmt *node, Body &out, bool isStatement) {
   }
   if (!changed || isStatement || failed() || changed->HasSideEffects(ast))
     return;
+  // `x[k++] = k`: what the other mention means depends on the order.
+  const VarDecl *owner = ownerOf(changed);
+  if (!owner || countMentions(wholeExpression, owner) != countMentions(expr, owner))
+    return refuse("'" + sourceText(expr) + "' stands inside an expression");
   const auto *unary = llvm::dyn_cast<UnaryOperator>(expr);
   bool isOld = unary && unary->isPostfix();
   if (isOld)

@@ -33,7 +33,8 @@ public:
       Expr::EvalResult value;
       return expr && !expr->isValueDependent() && expr->EvaluateAsInt(value, ast);
     };
-    bool isKnown = counter && test && isConstant(begin) &&
+    bool isLeft = hasBreak(loop->getBody()) || hasReturn(loop->getBody()); // then not unrolled
+    bool isKnown = counter && test && !isLeft && isConstant(begin) &&
                    (isConstant(test->getLHS()) || isConstant(test->getRHS()));
     if (isKnown)
       counters.insert(counter);

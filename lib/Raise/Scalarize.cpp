@@ -221,6 +221,17 @@ private:
     if (!update || (!isFloat && each.type != "int" && each.type != "unsigned int"))
       return;
     auto [op, term] = *update;
+    // An integer is rounded after each step, and a fused product before it.
+    bool isFused = llvm::StringRef(value.text).starts_with("fma");
+    bool isAlike = llvm::all_of(value.operands, [&](const Operand &operand) {
+      llvm::StringRef type = operand.type;
+      type.consume_front("const ");
+      bool isOther =
+          type == "float" || type == "double" || type.contains("half") || type.contains("bfloat");
+      return isFloat ? !isFused || type == each.type : !isOther;
+    });
+    if (!isAlike || (!isFloat && term.find('.') != std::string::npos))
+      return;
     std::string digit = op == '*' ? "1" : "0";
     each.kind = Statement::Combine;
     each.reduction = op == '*' ? "mul" : "add";

@@ -103,7 +103,7 @@ ThreadProgram undoBlock(ThreadProgram program, std::optional<Poly> size) {
   TeamUndo(program, team).run();
   if (program.reason.empty())
     checkUndone(program, team.lane);
-  program.isBlockUndone = true;
+  program.isBlockUndone = program.isPointBlock = true;
   return program;
 }
 

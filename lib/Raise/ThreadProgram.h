@@ -212,8 +212,8 @@ struct ThreadProgram {
   /// required.
   bool isBlockUndone = false;
   std::string header; ///< template header, as in kb.nest
-  /// Every point is what one thread does, or one block where isBlockUndone; not part of it.
-  bool isPointWhole = true;
+  /// Every point is what one thread does, or one block where isPointBlock; not part of it.
+  bool isPointWhole = true, isPointBlock = false;
   /// Dimensions along which a thread or block may do several points, in order. Where the poly is
   /// >= 0, it does no more than one.
   std::vector<std::pair<VarId, Poly>> onePoint;

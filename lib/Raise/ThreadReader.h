@@ -429,6 +429,7 @@ private:
       pointees; ///< what parameters of functions point to, of the thread's variables
   std::map<const clang::Expr *, Value> nested; ///< of the statement that is read
   bool isLifting = false;
+  const clang::Expr *wholeExpression = nullptr; ///< whose parts are read before it
   /// Truth values, with the integers that they were computed from.
   std::map<const clang::VarDecl *, std::map<const clang::VarDecl *, Poly>> conditions;
   std::set<const clang::VarDecl *> untracked;

@@ -56,3 +56,24 @@ __global__ void reverse(float *y, int n) {
   if (i < n)
     y[i] = y[n - 1 - i];
 }
+
+// Columns of threads in one block, which a barrier orders.
+// CHECK: kb.unraised @_Z5lines{{.*}} "different threads may touch the same element of 'y'"
+__global__ void lines(float *y, const int *at, const float *x, int n) {
+  __shared__ float part[32][33];
+  float s = 0;
+  for (int j = threadIdx.y; j < n; j += 32)
+    s += x[j * 32 + threadIdx.x];
+  part[threadIdx.y][threadIdx.x] = s;
+  __syncthreads();
+  for (int h = 16; h > 0; h /= 2) {
+    if (threadIdx.y < h)
+      part[threadIdx.y][threadIdx.x] += part[threadIdx.y + h][threadIdx.x];
+    __syncthreads();
+  }
+  if (threadIdx.y == 0)
+    y[at[threadIdx.x]] = part[0][threadIdx.x];
+  __syncthreads();
+  if (threadIdx.y == 0)
+    y[at[threadIdx.x] + 1] = 2.0f;
+}

@@ -153,3 +153,24 @@ __global__ void changed(int *y, int left) {
     left /= 3;
   y[i] = left;
 }
+
+// What the other mention of the variable means depends on the order of evaluation.
+// CHECK: kb.unraised @_Z7ordered{{.*}} "'k++' stands inside an expression"
+__global__ void ordered(int *y, const int *x) {
+  int i = threadIdx.x, k = x[i] & 1, v[8] = {0};
+  for (int j = 0; j < x[i]; ++j)
+    v[k++ & 7] = k;
+  y[i] = v[3];
+}
+
+// Each step of an integer is rounded.
+// CHECK: kb.nest @_Z7rounded
+// CHECK-NOT: kb.reduce
+__global__ void rounded(int *y, const float *x, int n, int m) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n)
+    return;
+  y[i] = 0;
+  for (int j = 0; j < m; ++j)
+    y[i] = y[i] + x[i * m + j] * 0.5f;
+}

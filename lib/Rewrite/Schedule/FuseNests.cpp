@@ -80,6 +80,11 @@ private:
 
   llvm::Error findMatch() {
     std::string reason;
+    for (const ElementLink &link : links)
+      if (llvm::any_of(oversAround(link.store), [](kb::OverOp over) { return over.getText(); }))
+        return llvm::createStringError("data decides how much of '" +
+                                       kb::StoreOp(link.store).getTarget().getBase().getName() +
+                                       "' the first launch stores");
     if (findIterations())
       return llvm::Error::success();
     for (bool inner : {false, true})

@@ -83,7 +83,7 @@ def launchloop(draw, name):
 
 def joined(draw, name):
     """Two launches of which the second reads what the first stored."""
-    kind = draw.choice(["maps", "maps", "rows", "product"])
+    kind = draw.choice(["maps", "maps", "rows", "product", "until"])
     head, tail, launch = over(draw, "n * m")
     second = draw.choice(["fmaxf(y[i], 0.5f)", "y[i] * 2.0f + a[i]", "y[i] > 1.0f ? y[i] : a[i]"])
     then = f"__global__ void {name}b(float *y, const float *a, int n, int m) {{\n  {head}\n    y[i] = {second};\n  {tail}\n}}\n"
@@ -91,6 +91,9 @@ def joined(draw, name):
     if kind == "maps":
         head, tail, launch = over(draw, "n * m")
         first = f"y[i] = {expression(draw, 'f32', ['a[i]', 'a[n * m - 1 - i]'], 1)};"
+    elif kind == "until":
+        head, tail, launch = over(draw, "n")
+        first = "for (int j = 0; j < m; ++j) {\n      y[i * m + j] = a[i * m + j] * 0.5f;\n      if (a[i * m + j] > 1.1f)\n        break;\n    }"
     elif kind == "rows":
         head, tail, launch = over(draw, "n")
         first = "float s = 0.0f;\n    for (int j = 0; j < m; ++j)\n      s += a[i * m + j];\n    for (int j = 0; j < m; ++j)\n      y[i * m + j] = a[i * m + j] * 0.5f - s * 0.01f;"
@@ -99,7 +102,7 @@ def joined(draw, name):
         head, tail = head + "\n  if (r < n && c < m) {", "}"
         first = f"float s = 0.0f;\n    for (int p = 0; p < n; ++p)\n      s += a[r * n + p] * b_[p * m + c];\n    y[r * m + c] = s;".replace("b_", "a")
     text = f"__global__ void {name}(float *y, const float *a, int n, int m) {{\n  {head}\n    {first}\n  {tail}\n}}\n"
-    return Kernel("joined", name, text + then, f"{name}{launch}(y_{name}, in_{name}, n, m);\n  {end}", ("f32", "n * m", "out"),
+    return Kernel("joined", name, text + then, f"{name}{launch}(y_{name}, in_{name}, n, m);\n  {end}", ("f32", "n * m", "inout" if kind == "until" else "out"),
                   [(f"in_{name}", "f32", "n * m + n * n + n", "uniform(0.25, 1.25)")],
                   lambda draw: ([f"fuse-kernels-vertical{{kernel={name}}}"], f"{name}{name.upper()}b"))
 

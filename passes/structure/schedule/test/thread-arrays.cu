@@ -1,6 +1,6 @@
 // Arrays of a thread with an index that data decides, or with many elements, stay arrays.
 // RUN: kb-opt --emit=kb-nest %s | FileCheck --check-prefix=NEST %s
-// RUN: kb-opt --quiet -passes='schedule{kernel=largest as="map block=64"},schedule{kernel=table as="map vector=4"},schedule{kernel=counts as="map"},schedule{kernel=insertion as="map vector=2"}' -o %t.cu %s
+// RUN: kb-opt --quiet -passes='schedule{kernel=largest as="map block=64"},schedule{kernel=table as="map vector=4"},schedule{kernel=counts as="map"},schedule{kernel=insertion as="map vector=2"},schedule{kernel=until as="map"}' -o %t.cu %s
 // RUN: FileCheck --input-file=%t.cu %s
 // RUN: kb-opt --judge=%t.cu %s | FileCheck --check-prefix=JUDGED %s
 // JUDGED: {{^}}correct
@@ -62,6 +62,19 @@ __global__ void insertion(float *out, const float *x, int n) {
   }
   for (int k = 0; k < 8; ++k) out[i * 8 + k] = v[k];
 }
+// The thread returns within the loop that fills its array.
+__global__ void until(float *y, const float *x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n)
+    return;
+  float v[4];
+  for (int k = 0; k < 4; ++k) {
+    v[k] = x[i * 8 + k];
+    if (v[k] > 700.0f)
+      return;
+    y[i * 8 + k] = 2.0f * v[k];
+  }
+}
 int main() {
   const int n = 1000, m = 60;
   std::vector<float> x(n * 8);
@@ -100,4 +113,7 @@ int main() {
   insertion<<<4, 256>>>(dy, dx, n);
   cudaMemcpy(x.data(), dy, n * 8 * sizeof(float), cudaMemcpyDeviceToHost);
   printf("%f %f\n", x[8], x[15]);
+  until<<<4, 256>>>(dy, dx, n);
+  cudaMemcpy(x.data(), dy, n * 8 * sizeof(float), cudaMemcpyDeviceToHost);
+  printf("%f\n", x[9]);
 }
