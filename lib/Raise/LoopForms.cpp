@@ -35,12 +35,15 @@ bool containsContinue(const Stmt *statement) {
                       [](const Stmt *child) { return containsContinue(child); });
 }
 
-/// Whether \p expr names \p variable.
-static bool mentions(const Stmt *expr, const VarDecl *variable) {
-  const auto *reference = llvm::dyn_cast_or_null<DeclRefExpr>(expr);
-  return expr && ((reference && reference->getDecl() == variable) ||
-                  llvm::any_of(expr->children(),
-                               [&](const Stmt *child) { return mentions(child, variable); }));
+unsigned countMentions(const Stmt *node, const VarDecl *variable) {
+  if (const auto *pseudo = llvm::dyn_cast<PseudoObjectExpr>(node))
+    node = pseudo->getSyntacticForm();
+  const auto *reference = llvm::dyn_cast<DeclRefExpr>(node);
+  unsigned count =
+      reference && reference->getDecl()->getCanonicalDecl() == variable->getCanonicalDecl();
+  for (const Stmt *child : node->children())
+    count += child ? countMentions(child, variable) : 0;
+  return count;
 }
 
 static bool isAlways(const Expr *condition, const ASTContext &ast) {
@@ -65,10 +68,12 @@ static bool compares(const Expr *condition, const VarDecl *variable) {
   auto names = [&](const Expr *side) {
     side = strip(side);
     const auto *sum = llvm::dyn_cast<BinaryOperator>(side);
-    return variableOf(side) == variable || (sum && sum->isAdditiveOp() && mentions(sum, variable));
+    return variableOf(side) == variable ||
+           (sum && sum->isAdditiveOp() && countMentions(sum, variable));
   };
   const Expr *left = binary->getLHS(), *right = binary->getRHS();
-  return (names(left) && !mentions(right, variable)) || (names(right) && !mentions(left, variable));
+  return (names(left) && !countMentions(right, variable)) ||
+         (names(right) && !countMentions(left, variable));
 }
 
 /// The variable that \p statement, the last one of a loop with \p condition, moves on.

@@ -52,6 +52,9 @@ private:
 /// several.
 const clang::Stmt *onlyStatement(const clang::Stmt *statement);
 
+/// How often \p node names \p variable.
+unsigned countMentions(const clang::Stmt *node, const clang::VarDecl *variable);
+
 /// `!condition`.
 clang::Expr *negationOf(const clang::Expr *condition, const clang::ASTContext &ast);
 

@@ -6,27 +6,12 @@
 //===----------------------------------------------------------------------===//
 #include "NestScalars.h"
 #include "ThreadReader.h"
-#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace clang;
 
 namespace kbopt::raise {
-
-static bool mentions(const Expr *expr, const VarDecl *variable) {
-  struct Finder : DynamicRecursiveASTVisitor {
-    const VarDecl *variable = nullptr;
-    bool found = false;
-    bool VisitDeclRefExpr(DeclRefExpr *reference) override {
-      found |= reference->getDecl()->getCanonicalDecl() == variable->getCanonicalDecl();
-      return !found;
-    }
-  } finder;
-  finder.variable = variable;
-  finder.TraverseStmt(const_cast<Expr *>(expr));
-  return finder.found;
-}
 
 /// The neutral element of \p reduction as C++ text; empty where it is not known.
 static std::string identityOf(llvm::StringRef reduction, QualType type, llvm::StringRef typeText) {
@@ -108,7 +93,7 @@ bool ThreadReader::readChain(const std::string &name, const VarDecl *variable, c
   bool isSum = terms.size() > 1 && variableOf(value) == variable &&
                (type->isRealFloatingType() || type->isSignedIntegerType()) &&
                llvm::all_of(terms, [&](auto &term) {
-                 return !mentions(term.first, variable) &&
+                 return !countMentions(term.first, variable) &&
                         ast.hasSameUnqualifiedType(term.first->getType(), type);
                });
   for (auto &[term, negates] : llvm::reverse(terms))
@@ -122,8 +107,8 @@ bool ThreadReader::readFused(const std::string &name, const VarDecl *variable, c
   const auto *call = llvm::dyn_cast<CallExpr>(value);
   static const llvm::StringSet<> fused = {"fmaf", "fma", "__fmaf_rn", "__fma_rn"};
   if (!call || call->getNumArgs() != 3 || !fused.contains(calleeName(call)) ||
-      variableOf(call->getArg(2)) != variable || mentions(call->getArg(0), variable) ||
-      mentions(call->getArg(1), variable) || !variable->getType()->isRealFloatingType() ||
+      variableOf(call->getArg(2)) != variable || countMentions(call->getArg(0), variable) ||
+      countMentions(call->getArg(1), variable) || !variable->getType()->isRealFloatingType() ||
       !ast.hasSameUnqualifiedType(call->getType(), variable->getType()))
     return false;
   // What is rounded to the sum's type first is another product.
@@ -154,7 +139,7 @@ bool ThreadReader::readCombine(const Expr *left, const Expr *right, llvm::String
   QualType type = variable->getType();
   if (!opcode.empty()) {
     llvm::StringRef reduction = reductionOfOperator(opcode);
-    if (reduction.empty() || (right && mentions(right, variable)))
+    if (reduction.empty() || (right && countMentions(right, variable)))
       return false;
     // A sum in a wider type than the variable's is rounded at each step.
     if (right &&
@@ -177,7 +162,7 @@ bool ThreadReader::readCombine(const Expr *left, const Expr *right, llvm::String
     bool isFirst = variableOf(binary->getLHS()) == variable;
     const Expr *other = isFirst ? binary->getRHS() : binary->getLHS();
     bool isLast = variableOf(binary->getRHS()) == variable;
-    if (reduction.empty() || isFirst == isLast || mentions(other, variable) ||
+    if (reduction.empty() || isFirst == isLast || countMentions(other, variable) ||
         binary->getOpcode() == BO_Sub)
       return false;
     std::string op = " " + binary->getOpcodeStr().str() + " ";
@@ -196,7 +181,7 @@ bool ThreadReader::readCombine(const Expr *left, const Expr *right, llvm::String
     bool isFirst = variableOf(call->getArg(0)) == variable,
          isLast = variableOf(call->getArg(1)) == variable;
     const Expr *other = call->getArg(isFirst ? 1 : 0);
-    if (isFirst == isLast || mentions(other, variable))
+    if (isFirst == isLast || countMentions(other, variable))
       return false;
     std::string a = isFirst ? "%a" : "%b", b = isFirst ? "%b" : "%a";
     if (isOperator) {
@@ -216,7 +201,7 @@ bool ThreadReader::readCombine(const Expr *left, const Expr *right, llvm::String
     bool testsFirst = variableOf(test->getLHS()) == variable,
          testsLast = variableOf(test->getRHS()) == variable;
     const Expr *tested = testsFirst ? test->getRHS() : test->getLHS();
-    if (keepsFirst == keepsLast || testsFirst == testsLast || mentions(other, variable) ||
+    if (keepsFirst == keepsLast || testsFirst == testsLast || countMentions(other, variable) ||
         sourceText(strip(tested)) != sourceText(strip(other)))
       return false;
     bool isGreater = test->getOpcode() == BO_GT || test->getOpcode() == BO_GE;
@@ -269,7 +254,7 @@ bool ThreadReader::readConditionalMaximum(const IfStmt *branch, Body &out) {
   bool testsFirst = variableOf(test->getLHS()) == variable,
        testsLast = variableOf(test->getRHS()) == variable;
   const Expr *tested = testsFirst ? test->getRHS() : test->getLHS();
-  if (testsFirst == testsLast || mentions(assign->getRHS(), variable) ||
+  if (testsFirst == testsLast || countMentions(assign->getRHS(), variable) ||
       sourceText(strip(tested)) != sourceText(strip(assign->getRHS())) ||
       !ast.hasSameUnqualifiedType(strip(tested)->getType(), variable->getType()))
     return false;

@@ -29,17 +29,6 @@ void ThreadReader::liftNested(const Expr *expr, Body &out, bool isStatement) {
   readNested(expr, out, isStatement);
 }
 
-/// How often \p node names \p variable.
-static unsigned countMentions(const Stmt *node, const VarDecl *variable) {
-  if (const auto *pseudo = llvm::dyn_cast<PseudoObjectExpr>(node))
-    node = pseudo->getSyntacticForm();
-  const auto *reference = llvm::dyn_cast<DeclRefExpr>(node);
-  unsigned count = reference && reference->getDecl() == variable;
-  for (const Stmt *child : node->children())
-    count += child ? countMentions(child, variable) : 0;
-  return count;
-}
-
 /// The variable in which \p lvalue, a variable, an element or a field, lies, or which points to it.
 static const VarDecl *ownerOf(const Expr *lvalue) {
   for (lvalue = strip(lvalue);; lvalue = strip(lvalue)) {
