@@ -42,7 +42,12 @@ public:
         builder.getArrayAttr(ends), builder.getArrayAttr({}),
         requirements.empty() ? ArrayAttr() : builder.getArrayAttr(requirements), kb::DomainAttr(),
         program.header.empty() ? StringAttr() : builder.getStringAttr(program.header),
-        DictionaryAttr(), ArrayAttr());
+        DictionaryAttr(), ArrayAttr(), ArrayAttr());
+    if (!program.assumedFilled.empty()) {
+      llvm::SmallVector<StringRef> filled(program.assumedFilled.begin(),
+                                          program.assumedFilled.end());
+      nest.setFilledAttr(builder.getStrArrayAttr(filled));
+    }
     nest.getBody().emplaceBlock();
     {
       OpBuilder::InsertionGuard guard(builder);

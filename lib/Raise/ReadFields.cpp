@@ -5,6 +5,7 @@
 // these numbers, in which `particles[i].v` is an element.
 //
 //===----------------------------------------------------------------------===//
+#include "Points.h"
 #include "ThreadReader.h"
 #include "clang/AST/Attr.h"
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
@@ -116,6 +117,69 @@ static QualType soleScalar(const ASTContext &ast, QualType type) {
   return sole.isNull() || size != ast.getTypeSize(type) || size == ast.getTypeSize(sole)
              ? QualType()
              : sole;
+}
+
+bool ThreadReader::splitShared(Pointer &pointer, QualType type, SharedArray &shared) {
+  QualType scalar = soleScalar(ast, type);
+  if (!ast.getBaseElementType(type)->isRecordType() || scalar.isNull())
+    return false;
+  pointer.element = scalar;
+  setPointee(pointer, type.getUnqualifiedType());
+  hasFields = true;
+  uint64_t parts = ast.getTypeSize(ast.getBaseElementType(type)) / ast.getTypeSize(scalar);
+  std::optional<VectorShape> shape = vectorShape(ast.getBaseElementType(type));
+  for (uint64_t i = 0; i < parts; ++i)
+    sharedParts[shared.name].push_back(uniqueName(
+        shared.name + "_" +
+        (shape && shape->fields.size() == parts ? shape->fields[i] : std::to_string(i))));
+  shared.type = typeText(scalar);
+  shared.elements = shared.elements * Poly::constant(parts);
+  return true;
+}
+
+void ThreadReader::splitSharedParts() {
+  for (auto &[name, parts] : sharedParts) {
+    int64_t count = parts.size();
+    auto isPart = [&, name = name](const Operand &operand) {
+      return operand.kind == Operand::Element && operand.base.memory == Base::Shared &&
+             operand.base.name == name;
+    };
+    auto partOf = [&](const Poly &offset) {
+      int64_t part = offset.constantTerm() % count;
+      return part < 0 ? part + count : part;
+    };
+    bool isApart = true;
+    walk(program.body, [&](Statement &each) {
+      forEachOperand(each, [&](Operand &operand) {
+        for (auto &[monomial, coefficient] : operand.offset.monomials())
+          isApart &= !isPart(operand) || monomial.empty() || coefficient % count == 0;
+      });
+      return isApart;
+    });
+    auto array = llvm::find_if(
+        program.shared, [&, name = name](const SharedArray &each) { return each.name == name; });
+    if (!isApart || array == program.shared.end())
+      continue;
+    walk(program.body, [&](Statement &each) {
+      forEachOperand(each, [&](Operand &operand) {
+        if (!isPart(operand))
+          return;
+        int64_t part = partOf(operand.offset);
+        operand.base.name = parts[part];
+        operand.offset =
+            *exactQuotient(operand.offset - Poly::constant(part), Poly::constant(count));
+      });
+      return true;
+    });
+    SharedArray whole = *array;
+    if (std::optional<Poly> elements = exactQuotient(whole.elements, Poly::constant(count)))
+      whole.elements = *elements;
+    program.shared.erase(array);
+    for (const std::string &part : parts) {
+      whole.name = part;
+      program.shared.push_back(whole);
+    }
+  }
 }
 
 void ThreadReader::findFields() {

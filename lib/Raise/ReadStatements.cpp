@@ -41,6 +41,7 @@ void ThreadReader::read() {
     program.body.insert(program.body.begin(), flagOf(stays));
   checkCastShared();
   checkFields();
+  splitSharedParts();
 }
 
 void ThreadReader::readParameters() {

@@ -33,6 +33,10 @@ void ThreadReader::readShared(const VarDecl *variable) {
     pointer.element = array->getElementType();
   shared.type = typeText(element);
   shared.elements = elements;
+  splitShared(pointer,
+              llvm::isa<IncompleteArrayType>(variable->getType()) ? pointer.element
+                                                                  : variable->getType(),
+              shared);
   program.shared.push_back(shared);
   values[variable] = {Value::Address, {}, pointer, {}};
 }

@@ -200,6 +200,8 @@ struct ThreadProgram {
   Space space;
   std::vector<Statement> body;
   std::vector<SharedArray> shared;
+  /// Shared arrays of which no proof shows that all elements which are read were stored before.
+  std::set<std::string> assumedFilled;
   /// Hold at every launch for which the tree says what the kernel does: poly >= 0. Over uniform
   /// values only.
   std::vector<Poly> requirements;

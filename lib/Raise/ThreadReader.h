@@ -324,6 +324,11 @@ private:
   /// Lets parameters that point to structs of which fields are stored point to the numbers in them,
   /// where these have one type.
   void findFields();
+  /// The same for a shared array of type \p type.
+  bool splitShared(Pointer &pointer, clang::QualType type, SharedArray &shared);
+  /// Gives each field of the structs of such arrays a shared array of its own, where no element is
+  /// sometimes one field and sometimes another.
+  void splitSharedParts();
   /// Refuses memory that is stored to as elements of one size and used as elements of another, or
   /// of another type where it is cast.
   void checkFields();
@@ -443,6 +448,7 @@ private:
   std::map<const clang::FunctionDecl *, bool> pureFunctions;
   std::map<const clang::VarDecl *, LocalArray> arrays;
   bool hasFields = false; ///< a parameter points to structs whose fields are elements
+  std::map<std::string, std::vector<std::string>> sharedParts; ///< of structs, by array
   std::map<std::string, std::string> castTypes; ///< of shared memory that was declared as bytes
   std::set<std::string>
       castGivens;          ///< memory that is used as elements of another size than it is declared

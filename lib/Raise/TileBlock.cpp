@@ -82,16 +82,29 @@ private:
   void leaveOutIdle() {
     if (program.body.size() != 1 || program.body[0].kind != Statement::If)
       return;
+    std::array<int64_t, 3> first = {0, 0, 0};
     llvm::erase_if(program.body[0].constraints, [&](const Constraint &each) {
       for (unsigned axis = 0; axis < 3; ++axis) {
-        Poly last = each.poly + Poly::variable(TidVar + axis);
-        if (each.isEquality || !last.isConstant() || last.constantTerm() < 0)
-          continue;
-        block[axis] = std::min(block[axis], last.constantTerm() + 1);
-        return true;
+        Poly thread = Poly::variable(TidVar + axis), last = each.poly + thread,
+             least = thread - each.poly;
+        if (!each.isEquality && last.isConstant() && last.constantTerm() >= 0) {
+          block[axis] = std::min(block[axis], last.constantTerm() + 1);
+          return true;
+        }
+        if (!each.isEquality && least.isConstant() && least.constantTerm() < block[axis]) {
+          first[axis] = std::max(first[axis], least.constantTerm());
+          return true;
+        }
       }
       return false;
     });
+    for (unsigned axis = 0; axis < 3; ++axis) {
+      if (first[axis] >= block[axis])
+        return program.refuse("no thread of a block stores anything");
+      if (first[axis])
+        replace(TidVar + axis, Poly::variable(TidVar + axis) + Poly::constant(first[axis]));
+      block[axis] -= first[axis];
+    }
     if (program.body[0].constraints.empty() && program.body[0].value.text.empty()) {
       std::vector<Statement> inside = std::move(program.body[0].body);
       program.body = std::move(inside);
@@ -158,6 +171,14 @@ private:
 } // namespace
 
 void arrangeBlock(ThreadProgram &program, TileBlock &block, analysis::LaunchRanges &launches) {
+  if (llvm::is_contained(block.threads, 0)) {
+    // With a size that the launch decides, threads and blocks number one range together as ever.
+    block.arranged = block.threads;
+    for (unsigned axis = 0; axis < 3; ++axis)
+      if (int64_t size = block.threads[axis])
+        launches.block[axis] = {size, size};
+    return;
+  }
   block.arranged = BlockArranger(program, block.threads).run();
   for (unsigned axis = 0; axis < 3; ++axis)
     launches.block[axis] = {block.arranged[axis], block.arranged[axis]};
@@ -168,7 +189,9 @@ void restoreBlock(ThreadProgram &program, std::vector<Dimension> &dimensions,
   Space &space = program.space;
   auto change = [&](Poly poly) {
     for (unsigned axis = 0; axis < 3; ++axis)
-      poly = space.substitute(poly, analysis::BdimVar + axis, Poly::constant(block.arranged[axis]));
+      if (block.arranged[axis])
+        poly =
+            space.substitute(poly, analysis::BdimVar + axis, Poly::constant(block.arranged[axis]));
     return poly;
   };
   rewritePolys(program.body, change);
@@ -179,6 +202,8 @@ void restoreBlock(ThreadProgram &program, std::vector<Dimension> &dimensions,
   for (Dimension &dimension : dimensions)
     dimension.extent = change(dimension.extent);
   for (unsigned axis = 0; axis < 3; ++axis) {
+    if (!block.threads[axis])
+      continue;
     Poly width = Poly::variable(analysis::BdimVar + axis),
          number = Poly::constant(block.threads[axis]);
     program.requirements.push_back(width - number);

@@ -8,7 +8,7 @@
 #ifndef KBOPT_LIB_RAISE_TILEFILL_H
 #define KBOPT_LIB_RAISE_TILEFILL_H
 
-#include "ThreadProgram.h"
+#include "Facts.h"
 #include <functional>
 
 namespace kbopt::raise {
@@ -22,10 +22,10 @@ struct TileGuard {
 };
 
 /// A counter whose values the threads and iterations around a store have, each of them once: 0 <=
-/// variable < count.
+/// variable < count. The count is the same for the whole block.
 struct TileDigit {
   VarId variable;
-  int64_t count;
+  Poly count;
 };
 
 /// One store to a shared array.
@@ -41,19 +41,30 @@ struct TileFill {
   void rewrite(llvm::function_ref<Poly(const Poly &)> change);
 };
 
-/// The least and greatest value of \p poly by what is known of its variables.
-std::optional<std::pair<int64_t, int64_t>> rangeOf(const Space &space, const Poly &poly);
-
 /// Gives \p fill digits of its own in place of the numbers of threads, which are less than \p
 /// block, and of the \p loops around it, outermost first. False where iterations and threads do not
 /// count through a range.
 bool numberWriters(Space &space, TileFill &fill, llvm::ArrayRef<Statement> loops,
-                   llvm::ArrayRef<int64_t> block);
+                   const std::array<Poly, 3> &block);
 
-/// The values of \p fill's digits for which it stores to the element \p offset. Nothing where that
-/// is not certain; `isNever` is set where it never does.
-std::optional<std::vector<Poly>> writersOf(Space &space, const TileFill &fill, const Poly &offset,
-                                           bool &isNever);
+/// Puts in what equations around \p fill say of its digits: `if (tid.y == 0)`. False if it never
+/// stores.
+bool pinDigits(Space &space, TileFill &fill);
+
+/// How far apart elements are that neighbouring values of the digits of \p fills store to.
+std::vector<Poly> stridesOf(llvm::ArrayRef<const TileFill *> fills);
+
+/// Which thread stores to an element: values of the fill's digits, if `range` holds.
+struct TileWriters {
+  std::vector<Poly> values;
+  Constraints range;
+};
+
+/// What writes \p offset in \p fill of an array that is laid out by \p strides. Nothing where that
+/// is not certain; `isNever` is set where nothing does.
+std::optional<TileWriters> writersOf(const Space &space, const Facts &facts, const TileFill &fill,
+                                     llvm::ArrayRef<Poly> strides, const Poly &offset,
+                                     bool &isNever);
 
 } // namespace kbopt::raise
 

@@ -9,13 +9,12 @@
 
 #include "NestScalars.h"
 #include "TeamText.h"
-#include "TileFill.h"
+#include "TileValue.h"
 
 namespace kbopt::raise {
 namespace {
 
 using Body = std::vector<Statement>;
-using Constraints = std::vector<Constraint>;
 
 class TileForwarder {
 public:
@@ -23,8 +22,7 @@ public:
       : program(program), space(program.space), launches(launches), block(block) {}
 
   void run() {
-    if (!fixBlock())
-      return;
+    fixBlock();
     walk(program.body, [&](Statement &each) {
       if (each.kind == Statement::Store || each.kind == Statement::Atomic)
         storedBases.push_back(each.target.base);
@@ -66,22 +64,25 @@ private:
 
   //===-- The block -------------------------------------------------------===//
 
-  /// Makes the size of a block a number, which the launch must have.
-  bool fixBlock() {
+  /// Makes the size of a block a number, which the launch must have, where the launch or the kernel
+  /// says one.
+  void fixBlock() {
     for (unsigned axis = 0; axis < 3; ++axis) {
       VarId extent = analysis::BdimVar + axis;
       auto range = launches.block[axis];
       int64_t size = range.low == range.high ? int64_t(range.high) : meantSize(axis);
-      if (!size) {
-        refuse("how many threads of a block fill the array '" + program.shared.front().name +
-               "' is not known");
-        return false;
-      }
+      block.threads[axis] = size;
+      if (!size)
+        continue;
       substitute(program, extent, Poly::constant(size));
       space[analysis::TidVar + axis].high = size - 1;
-      block.threads[axis] = size;
     }
-    return true;
+  }
+
+  /// How many threads a block has along \p axis.
+  Poly threadsAlong(unsigned axis) const {
+    return block.threads[axis] ? Poly::constant(block.threads[axis])
+                               : Poly::variable(analysis::BdimVar + axis);
   }
 
   /// The size that the kernel's own numbers mean: `blockIdx.x * 16 + threadIdx.x`, also times
@@ -243,10 +244,14 @@ private:
     };
     size_t known = context.size();
     context.insert(context.end(), each.constraints.begin(), each.constraints.end());
-    if (each.kind == Statement::For)
+    if (each.kind == Statement::For) {
       forget();
+      stale.insert(stored.begin(), stored.end());
+      addRange(each);
+    }
     copy.body = rewrite(each.body);
     forget();
+    stale.insert(stored.begin(), stored.end());
     context.resize(known);
     // The next iteration stores while other threads still read.
     if (each.kind == Statement::For && storesFirst)
@@ -262,12 +267,22 @@ private:
     here.isLoop = each.kind == Statement::For;
     here.loop = copy;
     here.guard = {each.constraints, each.value, choice, each.isElse};
-    if (!here.isLoop)
-      context.insert(context.end(), each.constraints.begin(), each.constraints.end());
+    if (here.isLoop)
+      addRange(each);
+    context.insert(context.end(), each.constraints.begin(), each.constraints.end());
     around.push_back(std::move(here));
     copy.body = rewrite(each.body);
     around.pop_back();
     context.resize(known);
+  }
+
+  /// Notes between which values the variable of \p loop is.
+  void addRange(const Statement &loop) {
+    if (loop.progress != Statement::Add)
+      return;
+    Poly variable = Poly::variable(loop.variable);
+    context.push_back({variable - loop.begin, false});
+    context.push_back({loop.end - variable - Poly::constant(1), false});
   }
 
   //===-- Stores ----------------------------------------------------------===//
@@ -289,8 +304,10 @@ private:
     std::string why;
     if (!collectScalars(fill, why))
       return refuse(why);
-    if (!numberWriters(space, fill, loops, block.threads))
+    if (!numberWriters(space, fill, loops, {threadsAlong(0), threadsAlong(1), threadsAlong(2)}))
       return refuse("which thread fills which element of '" + name + "' is not understood");
+    if (!pinDigits(space, fill))
+      return;
     for (const TileDigit &digit : fill.digits) {
       if (fill.target.offset.contains(digit.variable))
         continue;
@@ -306,10 +323,12 @@ private:
       return other.target.base == fill.target.base && other.isPublished;
     });
     // What was there before is gone only where this covers it.
-    if (isPublished)
+    if (isPublished) {
+      stale.insert(name);
       llvm::erase_if(fills, [&](TileFill &other) {
         return other.target.base == fill.target.base && other.isPublished;
       });
+    }
     fills.push_back(std::move(fill));
   }
 
@@ -422,25 +441,6 @@ private:
 
   //===-- Loads -----------------------------------------------------------===//
 
-  bool isImplied(const Constraint &constraint) {
-    auto isAlways = [&](const Poly &poly) {
-      auto range = rangeOf(space, poly);
-      return space.isWithin(poly, 0, INT64_MAX) || (range && range->first >= 0);
-    };
-    if (constraint.isEquality)
-      return constraint.poly == Poly();
-    return isAlways(constraint.poly) || llvm::any_of(context, [&](const Constraint &known) {
-             return !known.isEquality && isAlways(constraint.poly - known.poly);
-           });
-  }
-  bool isExcluded(const Constraint &constraint) {
-    if (constraint.isEquality) {
-      auto range = rangeOf(space, constraint.poly);
-      return range && (range->first > 0 || range->second < 0);
-    }
-    return isImplied({Poly::constant(-1) - constraint.poly});
-  }
-
   void resolve(Text &text, Body &out) {
     for (unsigned i = 0; i < text.operands.size() && !failed();) {
       Operand operand = text.operands[i];
@@ -458,219 +458,22 @@ private:
     mergeEqualOperands(text);
   }
 
-  /// A store that may have written an element, with the writer's numbers put in.
-  struct Source {
-    TileFill fill;
-    std::vector<Poly> writers;
-    std::optional<unsigned> elseOf; ///< the condition of which it is the other side
-    std::vector<unsigned> open;     ///< conditions of which it is not known whether they hold
-  };
-
-  /// What conditions around the reader say of single variables, noted as their ranges while it
-  /// lives.
-  class Narrowed {
-  public:
-    Narrowed(Space &space, const Constraints &context) : space(space) {
-      for (const Constraint &known : context) {
-        auto &monomials = known.poly.monomials();
-        if (known.isEquality || monomials.empty() || monomials.rbegin()->first.size() != 1 ||
-            monomials.size() > 2 || (monomials.size() == 2 && !monomials.begin()->first.empty()))
-          continue;
-        VarId var = monomials.rbegin()->first[0];
-        int64_t slope = monomials.rbegin()->second, rest = known.poly.constantTerm();
-        before.push_back({var, space[var].low, space[var].high});
-        if (slope == 1)
-          space[var].low = std::max(space[var].low.value_or(INT64_MIN), -rest);
-        else if (slope == -1)
-          space[var].high = std::min(space[var].high.value_or(INT64_MAX), rest);
-      }
-    }
-    ~Narrowed() {
-      for (auto &[var, low, high] : llvm::reverse(before)) {
-        space[var].low = low;
-        space[var].high = high;
-      }
-    }
-
-  private:
-    Space &space;
-    std::vector<std::tuple<VarId, std::optional<int64_t>, std::optional<int64_t>>> before;
-  };
-
   std::optional<Text> valueOf(const Operand &element, Body &out) {
-    Narrowed narrowed(space, context);
     const std::string &name = element.base.name;
     read.insert(name);
-    std::vector<Source> sources; // the last store first
-    std::map<unsigned, std::vector<Poly>> excluded;
-    bool isAny = false;
-    for (TileFill &known : llvm::reverse(fills)) {
-      if (!(known.target.base == element.base))
-        continue;
-      isAny = true;
-      if (!known.isPublished) {
-        refuse("'" + name + "' is read without a barrier after it was filled");
-        return std::nullopt;
-      }
-      bool isNever = false;
-      std::optional<std::vector<Poly>> writers = writersOf(space, known, element.offset, isNever);
-      if (!writers && isNever)
-        continue;
-      if (!writers) {
-        refuse("which thread filled the element of '" + name + "' that is read is not understood");
-        return std::nullopt;
-      }
-      Source source{known, *writers, std::nullopt, {}};
-      for (auto [digit, value] : llvm::zip(known.digits, *writers))
-        source.fill.rewrite(
-            [&](const Poly &poly) { return space.substitute(poly, digit.variable, value); });
-      if (!decideGuards(source, excluded))
-        continue;
-      sources.push_back(std::move(source));
-    }
-    if (!isAny) {
+    std::vector<const TileFill *> known;
+    for (TileFill &fill : fills)
+      if (fill.target.base == element.base)
+        known.push_back(&fill);
+    if (known.empty()) {
       refuse("'" + name + "' is read before it is filled");
       return std::nullopt;
     }
-    // From the last store back to one that surely stored to the element.
-    for (size_t i = 0; i < sources.size(); ++i) {
-      Source &source = sources[i];
-      if (source.elseOf) {
-        auto other = llvm::find_if(sources, [&](Source &each) {
-          return !each.elseOf && llvm::is_contained(each.open, *source.elseOf);
-        });
-        auto isOf = [&](Source &each) {
-          return !each.elseOf && each.writers == source.writers &&
-                 llvm::any_of(each.fill.guards,
-                              [&](TileGuard &guard) { return guard.choice == *source.elseOf; });
-        };
-        auto never = excluded.find(*source.elseOf);
-        bool isOther =
-            other == sources.end() && (never == excluded.end() || never->second != source.writers);
-        if (isOther && llvm::any_of(sources, isOf)) {
-          sources.erase(sources.begin() + i--); // the first side always does it
-          continue;
-        }
-        bool isPair = other != sources.end() && other->open.size() == 1 &&
-                      other->writers == source.writers && size_t(other - sources.begin()) > i;
-        if (!source.open.empty() || isOther || (other != sources.end() && !isPair))
-          break;
-        if (!isPair)
-          return combine(element, sources, i, out);
-        std::rotate(sources.begin() + i, sources.begin() + i + 1, other + 1);
-        return combine(element, sources, other - sources.begin(), out);
-      }
-      if (source.open.empty())
-        return combine(element, sources, i, out);
+    if (llvm::any_of(known, [](const TileFill *fill) { return !fill->isPublished; })) {
+      refuse("'" + name + "' is read without a barrier after it was filled");
+      return std::nullopt;
     }
-    refuse("'" + name + "' is read where no thread may have filled it");
-    return std::nullopt;
-  }
-
-  /// Decides what can be decided of the conditions around \p source; false if it does not store to
-  /// the element.
-  bool decideGuards(Source &source, std::map<unsigned, std::vector<Poly>> &excluded) {
-    bool applies = true;
-    for (TileGuard &guard : source.fill.guards) {
-      if (guard.isElse) {
-        if (source.elseOf)
-          source.open.push_back(guard.choice);
-        source.elseOf = guard.choice;
-        continue;
-      }
-      if (llvm::any_of(guard.constraints,
-                       [&](const Constraint &each) { return isExcluded(each); })) {
-        excluded[guard.choice] = source.writers;
-        applies = false;
-      }
-      llvm::erase_if(guard.constraints, [&](const Constraint &each) { return isImplied(each); });
-      if (!guard.constraints.empty() || !guard.text.text.empty())
-        source.open.push_back(guard.choice);
-    }
-    return applies;
-  }
-
-  /// The value of the element, of which \p sources[last] surely has stored one and those before it
-  /// may have stored another later: as text, with statements before it where conditions are left.
-  std::optional<Text> combine(const Operand &element, std::vector<Source> &sources, size_t last,
-                              Body &out) {
-    if (last == 0)
-      return converted(element, place(sources[0].fill, out));
-    Statement let;
-    let.kind = Statement::Let;
-    let.name = uniqueName(element.base.name + "Value");
-    let.type = element.type;
-    let.value = place(sources[last].fill, out);
-    out.push_back(let);
-    for (size_t i = last; i-- > 0;) {
-      Body inner;
-      Statement set;
-      set.kind = Statement::Assign;
-      set.name = let.name;
-      set.value = place(sources[i].fill, inner);
-      inner.push_back(std::move(set));
-      for (TileGuard &guard : llvm::reverse(sources[i].fill.guards)) {
-        if (guard.constraints.empty() && guard.text.text.empty())
-          continue;
-        Statement condition;
-        condition.kind = Statement::If;
-        condition.constraints = guard.constraints;
-        condition.value = guard.text;
-        condition.body = std::move(inner);
-        inner.clear();
-        inner.push_back(std::move(condition));
-      }
-      out.insert(out.end(), std::make_move_iterator(inner.begin()),
-                 std::make_move_iterator(inner.end()));
-    }
-    return Text{let.name, {}};
-  }
-
-  /// \p fill's value, after the scalars that it needs.
-  Text place(TileFill &fill, Body &out) {
-    Body scalars = fill.scalars;
-    Text value = fill.value;
-    for (Statement &each : fill.scalars)
-      if (each.kind == Statement::Let) {
-        std::string fresh = uniqueName(each.name);
-        renameIn(scalars, each.name, fresh);
-        renameIn(value, each.name, fresh);
-        for (TileGuard &guard : fill.guards)
-          renameIn(guard.text, each.name, fresh);
-      }
-    bool isTaken = false;
-    for (Statement &each : scalars) {
-      if (each.kind == Statement::If) {
-        if (each.isElse && isTaken)
-          continue;
-        llvm::erase_if(each.constraints,
-                       [&](const Constraint &constraint) { return isImplied(constraint); });
-        isTaken = each.constraints.empty() && each.value.text.empty();
-        if (isTaken) {
-          out.insert(out.end(), each.body.begin(), each.body.end());
-          continue;
-        }
-      }
-      out.push_back(each);
-    }
-    return value;
-  }
-
-  /// \p value as the shared array's type holds it.
-  Text converted(const Operand &element, Text value) {
-    bool isSame = isName(bare(value.text));
-    if (Operand *only = onlyOperand(value))
-      isSame = only->type == element.type;
-    if (!isSame && !element.type.empty())
-      value.text = "(" + element.type + ")(" + value.text + ")";
-    return value;
-  }
-
-  std::string uniqueName(const std::string &wish) {
-    std::string name = wish;
-    for (unsigned i = 2; !program.names.insert(name).second; ++i)
-      name = wish + "_" + std::to_string(i);
-    return name;
+    return tileValue(program, element, known, context, stale.count(name), out);
   }
 
   ThreadProgram &program;
@@ -679,9 +482,10 @@ private:
   TileBlock &block;
   std::vector<TileFill> fills;
   std::vector<Around> around;
-  std::vector<Body *> scopes; ///< what has been written, outermost first
-  Constraints context;        ///< that hold where the reader is
-  std::set<std::string> read; ///< shared arrays, since the last barrier
+  std::vector<Body *> scopes;  ///< what has been written, outermost first
+  Constraints context;         ///< that hold where the reader is
+  std::set<std::string> read;  ///< shared arrays, since the last barrier
+  std::set<std::string> stale; ///< shared arrays that may hold what was stored before `fills`
   std::vector<Base> storedBases;
   std::map<std::string, unsigned> changes;
   std::set<std::string> fromTiles; ///< scalars that are computed from shared arrays

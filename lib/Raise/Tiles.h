@@ -12,7 +12,8 @@
 
 namespace kbopt::raise {
 
-/// The threads of a block: as the launch must have them, and as the program numbers them.
+/// The threads of a block: as the launch must have them, and as the program numbers them. 0 where
+/// the launch may have any number.
 struct TileBlock {
   std::array<int64_t, 3> threads = {1, 1, 1}, arranged = {1, 1, 1};
 };

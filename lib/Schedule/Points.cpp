@@ -77,7 +77,7 @@ std::string Box::count(CudaText &text, Needs &needs) const {
     wide += (wide.empty() ? "(size_t)" : " * ") + factor(size);
   }
   if (extents.size() > 1 && !isConstant)
-    needs.expression(wide + " <= 0x7fffffff");
+    needs.expression(wide + " <= 0x7fff0000"); // a grid rounds them up
   return count.empty() ? "1" : count;
 }
 

@@ -56,16 +56,6 @@ __global__ void sumOfTheFirst(float *y, const float *x, int n) {
 }
 // CHECK: kb.unraised @_Z13sumOfTheFirstPfPKfi
 
-// A neighbour's value, of this block or the one before.
-__global__ void shift(float *y, const float *x) {
-  __shared__ float copy[64];
-  if (threadIdx.x < 63)
-    copy[threadIdx.x] = x[blockIdx.x * 64 + threadIdx.x];
-  __syncthreads();
-  y[blockIdx.x * 64 + threadIdx.x] = copy[(threadIdx.x + 1) % 64];
-}
-// CHECK: kb.unraised @_Z5shiftPfPKf
-
 // The maximum of the partial sums is no sum.
 __global__ void mixed(float *y, const float *x, int n) {
   float s = 0.0f;
@@ -96,7 +86,6 @@ void launch(float *y, const float *x, int n) {
   halfAShuffle<<<n, 32>>>(y, x, n);
   startsWithOne<<<n, 32>>>(y, x, n);
   sumOfTheFirst<<<n, 32>>>(y, x, n);
-  shift<<<n, 64>>>(y, x);
   mixed<<<n, 32>>>(y, x, n);
   early<<<n, 32>>>(y, x, n);
 }

@@ -65,7 +65,7 @@ __global__ void openEdge(const float *a, const float *b, float *c, int n, int k)
 }
 
 // Half of the tile.
-// CHECK: kb.unraised @_Z4half{{.*}} "which thread filled the element of 'as' that is read is not understood"
+// CHECK: kb.unraised @_Z4half{{.*}} "'as' is read where no thread may have filled it"
 __global__ void half(const float *a, float *c, int n) {
   __shared__ float as[16][32];
   int tx = threadIdx.x, ty = threadIdx.y, row = blockIdx.y * 16 + ty;

@@ -55,6 +55,9 @@ def Kb_NestOp : Kb_Op<"nest", [HasParent<"ProgramOp">, SingleBlock, NoTerminator
     kernel does, and nothing orders these: were an element shared and stored to, the kernel itself would race, which is undefined. The judge's race
     check holds the kernel to that on every case.
 
+    `filled` names arrays in shared memory that the kernel reads where no proof shows that a store came before. What was not stored has no
+    defined value, so that the nest may compute any there. The judge's check of uninitialised reads holds the kernel to that.
+
     `header` is the text that a kernel of this form needs before `__global__` (a template header); empty for most.
     `schedule` says how the points and inner dimensions are given to threads; without it the kernel stays as it is. Its keys
     are described in docs/Scheduling.md.
@@ -64,11 +67,12 @@ def Kb_NestOp : Kb_Op<"nest", [HasParent<"ProgramOp">, SingleBlock, NoTerminator
                        TypedArrayAttrBase<Kb_SymbolAttr, "symbols">:$symbols,
                        OptionalAttr<TypedArrayAttrBase<Kb_ExprAttr, "requirements">>:$requirements,
                        OptionalAttr<Kb_DomainAttr>:$domain, OptionalAttr<StrAttr>:$header,
-                       OptionalAttr<DictionaryAttr>:$schedule, OptionalAttr<StrArrayAttr>:$racefree);
+                       OptionalAttr<DictionaryAttr>:$schedule, OptionalAttr<StrArrayAttr>:$racefree,
+                       OptionalAttr<StrArrayAttr>:$filled);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $kernel `dims` $dims `extents` $extents `symbols` $symbols (`requires` $requirements^)? (`where` $domain^)?
-    (`racefree` $racefree^)? (`header` $header^)? (`schedule` $schedule^)? attr-dict-with-keyword $body
+    (`racefree` $racefree^)? (`filled` $filled^)? (`header` $header^)? (`schedule` $schedule^)? attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
 }

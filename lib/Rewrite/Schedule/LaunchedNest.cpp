@@ -99,7 +99,7 @@ LaunchedNest LaunchedNest::create(mlir::MLIRContext *context,
   result.nest = kb::NestOp::create(builder, place, "kernel", builder.getArrayAttr(dims),
                                    builder.getArrayAttr({}), builder.getArrayAttr({}),
                                    mlir::ArrayAttr(), kb::DomainAttr(), mlir::StringAttr(),
-                                   mlir::DictionaryAttr(), mlir::ArrayAttr());
+                                   mlir::DictionaryAttr(), mlir::ArrayAttr(), mlir::ArrayAttr());
   result.nest.getBody().emplaceBlock();
   result.parameters = std::move(parameters);
   return result;

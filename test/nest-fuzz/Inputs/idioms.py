@@ -127,4 +127,36 @@ def sharing(draw, name):
     return Kernel("sharing", name, text, f"{name}<<<(n + {per - 1}) / {per}, 64, {per} * m * sizeof(float)>>>(y_{name}, A_f32, n, m);", ("f32", "n * m", "inout"))
 
 
-FAMILIES = [ended, ended, placed, paired, worded, worded, fields, sharing, sharing]
+def halos(draw, name):
+    """Tiles that reach beyond what a block computes: ends by threads of their own, rows in strides, sizes of the launch, blocks with a rim."""
+    kind, r, b = draw.choice(["ends", "strides", "launch", "rim", "vectors"]), draw.choice([1, 2, 3]), draw.choice([32, 64])
+    fits, outside = draw.choice([("q >= 0 && q < n", "0.0f"), ("q < n && q >= 0", "1.5f")])
+    term = draw.choice(["s += {};", "s += {} * b[j & 3];", "s = fmaxf(s, {});"])
+    if kind == "ends":
+        text = (f"__global__ void {name}(float *y, const float *a, const float *b, int n) {{\n  __shared__ float t{name}[{b} + 2 * {r}];\n  int i = blockIdx.x * {b} + threadIdx.x, l = threadIdx.x + {r};\n"
+                f"  t{name}[l] = i < n ? a[i] : {outside};\n  if (threadIdx.x < {r}) {{\n    t{name}[l - {r}] = i >= {r}{draw.choice(['', f' && i - {r} < n'])} ? a[i - {r}] : {outside};\n"
+                f"    t{name}[l + {b}] = i + {b} < n ? a[i + {b}] : {outside};\n  }}\n  __syncthreads();\n  if (i < n) {{\n    float s = 0.0f;\n    for (int j = 0; j <= 2 * {r}; ++j)\n"
+                f"      {term.format(f't{name}[threadIdx.x + j]')}\n    y[i] = s;\n  }}\n}}\n")
+        return Kernel("halos", name, text, f"{name}<<<(n + {b - 1}) / {b}, {b}>>>(y_{name}, A_f32, b_f32, n);", ("f32", "n", "inout"))
+    if kind in ("strides", "launch"):
+        size, wide = (f"{b} + 2 * {r}", f"__shared__ float t{name}[{b} + 2 * {r}];") if kind == "strides" else ("blockDim.x + 2 * r", f"extern __shared__ float t{name}[];")
+        radius = str(r) if kind == "strides" else "r"
+        text = (f"__global__ void {name}(float *y, const float *a, const float *b, int n, int r) {{\n  {wide}\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                f"  for (int k = threadIdx.x; k < {size}; k += blockDim.x) {{\n    int q = blockIdx.x * blockDim.x + k - {radius};\n    t{name}[k] = ({fits}) ? a[q] : {outside};\n  }}\n"
+                f"  __syncthreads();\n  if (i < n) {{\n    float s = 0.0f;\n    for (int j = 0; j <= 2 * {radius}; ++j)\n      {term.format(f't{name}[threadIdx.x + j]')}\n    y[i] = s;\n  }}\n}}\n")
+        shared = ", (%d + 2 * %d) * sizeof(float)" % (b, r) if kind == "launch" else ""
+        return Kernel("halos", name, text, f"{name}<<<(n + {b - 1}) / {b}, {b}{shared}>>>(y_{name}, A_f32, b_f32, n, {r});", ("f32", "n", "inout"))
+    if kind == "rim":
+        inner = 16 - 2 * r
+        text = (f"__global__ void {name}(float *y, const float *a, int w, int h) {{\n  __shared__ float t[16][{draw.choice([16, 17])}];\n  int tx = threadIdx.x, ty = threadIdx.y, x = blockIdx.x * {inner} + tx - {r}, z = blockIdx.y * {inner} + ty - {r};\n"
+                f"  t[ty][tx] = x >= 0 && x < w && z >= 0 && z < h ? a[z * w + x] : {outside};\n  __syncthreads();\n"
+                f"  if (tx >= {r} && tx < {16 - r} && ty >= {r} && ty < {16 - r} && x < w && z < h)\n    y[z * w + x] = t[ty][tx - {r}] + 2.0f * t[ty - {r}][tx] - t[ty + {draw.choice([0, r])}][tx + {r}];\n}}\n")
+        return Kernel("halos", name, text, f"{name}<<<dim3((m + {inner - 1}) / {inner}, (n + {inner - 1}) / {inner}), dim3(16, 16)>>>(y_{name}, A_f32, m, n);", ("f32", "n * m", "inout"))
+    text = (f"__global__ void {name}(float *y, const float *a, int m) {{\n  __shared__ float2 part[{b}];\n  int t = threadIdx.x;\n  float2 s = make_float2(0.0f, 0.0f);\n"
+            f"  for (int j = t; j < m; j += {b}) {{\n    s.x += a[blockIdx.x * m + j];\n    s.y += a[blockIdx.x * m + j] * a[blockIdx.x * m + j];\n  }}\n  part[t] = s;\n  __syncthreads();\n"
+            f"  for (int h = {b // 2}; h > 0; h >>= 1) {{\n    if (t < h) {{\n      part[t].x += part[t + h].x;\n      part[t].y += part[t + h].y;\n    }}\n    __syncthreads();\n  }}\n"
+            f"  if (t == 0)\n    y[blockIdx.x] = part[0].y - part[0].x;\n}}\n")
+    return Kernel("halos", name, text, f"{name}<<<n, {b}>>>(y_{name}, A_f32, m);", ("f32", "n", "out"))
+
+
+FAMILIES = [halos, halos, halos, ended, ended, placed, paired, worded, worded, fields, sharing, sharing]

@@ -22,7 +22,7 @@ __global__ void brightenBatch(float *__restrict__ out, const float *__restrict__
 
 void run(float *out, const float *images, float by, int count, int rows, int columns) {
   dim3 block(32, 8), grid((columns + 31) / 32, (rows + 7) / 8);
-  if (count > 0 && rows > 0 && columns > 0 && (size_t)count * rows * columns <= 0x7fffffff &&
+  if (count > 0 && rows > 0 && columns > 0 && (size_t)count * rows * columns <= 0x7fff0000 &&
       (images + (long long)rows * columns * count <= out ||
        out + (long long)rows * columns * count <= images)) {
     brightenBatch<<<(count * rows * columns + 255) / 256, 256>>>(out, images, by, rows, columns,

@@ -53,7 +53,7 @@ __global__ void row_kernel(float *x, int n) {
 // The right matrix is the same for all.
 // REMARK: made one launch of the loop over ''i'' in ''product{{B}}atch'', where its conditions hold
 // CHECK-LABEL: void products(
-// CHECK: if (batch > 0 && m > 0 && n > 0 && (size_t)batch * m * n <= 0x7fffffff &&
+// CHECK: if (batch > 0 && m > 0 && n > 0 && (size_t)batch * m * n <= 0x7fff0000 &&
 // CHECK: (b + (long long)n * k <= c || c + (long long)m * n * batch <= b)) {
 // CHECK-NEXT: product{{B}}atch<<<(batch * m * n + 255) / 256, 256>>>(c, a, b, m, n, k, batch);
 // CHECK-NEXT: CHECK(cudaGetLastError());

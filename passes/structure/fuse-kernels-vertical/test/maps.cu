@@ -38,7 +38,7 @@ __global__ void relu(float *x, int rows, int columns) {
 // The scaled values are nobody else's; sizes are equal.
 // CHECK-LABEL: void chain(
 // CHECK: cudaMalloc
-// CHECK-NEXT: if (rows > 0 && columns > 0 && (size_t)rows * columns <= 0x7fffffff) {
+// CHECK-NEXT: if (rows > 0 && columns > 0 && (size_t)rows * columns <= 0x7fff0000) {
 // CHECK-NEXT: scale{{S}}hiftRelu<<<
 // CHECK: } else {
 // CHECK-NEXT: scale<<<

@@ -45,7 +45,7 @@ __global__ void relu_kernel(float *x, int n) {
 // CHECK-LABEL: void layer(
 // CHECK: cudaGetLastError();
 // CHECK-NEXT: int n = rows * columns, blocks = (n + 255) / 256;
-// CHECK-NEXT: if (columns > 0 && rows > 0 && (size_t)rows * columns <= 0x7fffffff) {
+// CHECK-NEXT: if (columns > 0 && rows > 0 && (size_t)rows * columns <= 0x7fff0000) {
 // CHECK-NEXT: product_bias_{{r}}elu_kernel{{2?}}<<<(rows * columns + 255) / 256, 256>>>(
 void layer(const float *a, const float *b, const float *bias, float *c, int rows, int columns, int depth) {
   dim3 block(16, 16), grid((columns + 15) / 16, (rows + 15) / 16);
