@@ -117,6 +117,8 @@ static llvm::StringRef nextStep(const GateRecord &record, bool callsFunction) {
                  ? "make the candidate run with the sizes that are named; if callers never pass "
                    "them, say so in the workload: admissible: {n: {multiple: 4, minimum: 16}}"
                  : advice;
+    if (llvm::StringRef(record.reason).starts_with("the original itself"))
+      return "mend the original, or leave out the size on which it does this";
     if (llvm::StringRef(record.reason).contains("the original is left alone"))
       return "fix in the original what is named; no candidate is compared with a program that has "
              "it";
