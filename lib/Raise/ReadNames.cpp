@@ -127,11 +127,4 @@ std::string ThreadReader::sourceText(const Stmt *statement) const {
   return end == std::string::npos ? text : text.substr(0, end) + " ...";
 }
 
-std::string ThreadReader::uniqueName(llvm::StringRef wish) {
-  std::string name = wish.str();
-  for (unsigned i = 2; !program.names.insert(name).second; ++i)
-    name = wish.str() + "_" + std::to_string(i);
-  return name;
-}
-
 } // namespace kbopt::raise

@@ -56,13 +56,6 @@ private:
            operand.offset == other.offset;
   }
 
-  std::string uniqueName(llvm::StringRef wish) {
-    std::string name = wish.str();
-    for (unsigned i = 2; !program.names.insert(name).second; ++i)
-      name = wish.str() + "_" + std::to_string(i);
-    return name;
-  }
-
   /// Every operand of \p body that is in \p base, also in conditions.
   static void forEachOf(std::vector<Statement> &body, const Base &base,
                         llvm::function_ref<void(Operand &)> visit) {
@@ -132,7 +125,7 @@ private:
   size_t moveOut(std::vector<Statement> &body, size_t at, Operand target) {
     Statement load, store;
     load.kind = Statement::Let;
-    load.name = uniqueName(target.base.name + "_value");
+    load.name = program.uniqueName(target.base.name + "_value");
     load.type = target.type;
     load.value = {"$0", {target}};
     store.kind = Statement::Store;
@@ -381,7 +374,7 @@ private:
 
   void forwardOne(std::vector<Statement> &body, size_t i, size_t end, bool isLoaded, bool isDead) {
     Operand target = body[i].target;
-    std::string name = isLoaded ? uniqueName(target.base.name + "_value") : "";
+    std::string name = isLoaded ? program.uniqueName(target.base.name + "_value") : "";
     if (isLoaded) {
       for (size_t k = i + 1; k <= end && k < body.size(); ++k) {
         replace(body[k].value, target, name);

@@ -9,6 +9,13 @@
 
 namespace kbopt::raise {
 
+std::string ThreadProgram::uniqueName(llvm::StringRef wish) {
+  std::string name = wish.str();
+  for (unsigned i = 2; !names.insert(name).second; ++i)
+    name = wish.str() + "_" + std::to_string(i);
+  return name;
+}
+
 void walk(std::vector<Statement> &body, llvm::function_ref<bool(Statement &)> visit) {
   for (Statement &each : body)
     if (visit(each))

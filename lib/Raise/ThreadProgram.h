@@ -210,6 +210,8 @@ struct ThreadProgram {
   std::map<VarId, std::pair<Poly, Poly>> given;
   std::vector<Hint> hints;
   std::set<std::string> names; ///< taken: parameters, lets, loops
+  /// \p wish, or a name after it that is not taken; it is from now on.
+  std::string uniqueName(llvm::StringRef wish);
   /// The threads of a block already work as one: thread variables are gone, block sizes are
   /// required.
   bool isBlockUndone = false;

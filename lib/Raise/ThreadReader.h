@@ -396,7 +396,7 @@ private:
   std::optional<std::string> functionText(const clang::DeclRefExpr *reference) const;
   std::string sourceText(const clang::Stmt *statement) const;
   bool isPureFunction(const clang::FunctionDecl *function);
-  std::string uniqueName(llvm::StringRef wish);
+  std::string uniqueName(llvm::StringRef wish) { return program.uniqueName(wish); }
 
   //===-- Arrays (ReadArrays.cpp) -----------------------------------------===//
   /// An array of the thread: each element is a scalar, or the array is one variable `whole`.

@@ -53,16 +53,16 @@ class OutputRoller {
 public:
   explicit OutputRoller(ThreadProgram &program) : program(program), space(program.space) {}
 
-  /// False if there are several outputs that are no rows and columns.
-  bool run() {
+  /// Leaves outputs that are no rows and columns as they are.
+  void run() {
     unsigned stores = countStores(program.body);
     if (stores < 2)
-      return true;
+      return;
     std::vector<Body> slices;
     for (size_t i = 0; i < program.body.size(); ++i) {
       unsigned inside = countStores(program.body[i].body) + isStore(program.body[i]);
       if (inside > 1)
-        return false;
+        return;
       if (inside)
         slices.push_back(slice(i));
     }
@@ -72,12 +72,12 @@ public:
       std::map<std::string, std::string> names;
       std::vector<Poly> polys = polysOf(each);
       if (!isSame(slices[0], each, names) || polys.size() != first.size())
-        return false;
+        return;
       for (size_t i = 0; i < polys.size(); ++i)
         polys[i] = polys[i] - first[i];
       apart.push_back(std::move(polys));
     }
-    return roll(slices[0], apart);
+    roll(slices[0], apart);
   }
 
 private:
@@ -195,17 +195,17 @@ private:
   }
 
   /// Puts loops around \p body in place of the outputs, which lie \p apart from the first.
-  bool roll(Body body, const std::vector<std::vector<Poly>> &apart) {
+  void roll(Body body, const std::vector<std::vector<Poly>> &apart) {
     size_t width = 1;
     while (width < apart.size() && apart[width] == combined(apart[1], int64_t(width), apart[1], 0))
       ++width;
     bool isLine = width == apart.size();
     const std::vector<Poly> &column = apart[1], &row = isLine ? apart[0] : apart[width];
     if (apart.size() % width)
-      return false;
+      return;
     for (size_t u = 0; u < apart.size(); ++u)
       if (!(apart[u] == combined(row, int64_t(u / width), column, int64_t(u % width))))
-        return false;
+        return;
     Statement outer = loopOf("row", apart.size() / width), inner = loopOf("column", width);
     size_t at = 0;
     Poly i = Poly::variable(outer.variable), j = Poly::variable(inner.variable);
@@ -229,19 +229,16 @@ private:
     program.body.clear();
     if (isLine) {
       program.body.push_back(std::move(inner));
-      return true;
+      return;
     }
     outer.body.push_back(std::move(inner));
     program.body.push_back(std::move(outer));
-    return true;
   }
 
   Statement loopOf(const std::string &wish, size_t count) {
     Space::Variable counter;
     counter.kind = Space::Loop;
-    counter.name = wish;
-    for (unsigned n = 2; !program.names.insert(counter.name).second; ++n)
-      counter.name = wish + std::to_string(n);
+    counter.name = program.uniqueName(wish);
     counter.low = 0;
     counter.high = int64_t(count) - 1;
     Statement loop;
@@ -272,9 +269,7 @@ void dropKnown(std::vector<Statement> &body, llvm::ArrayRef<Constraint> known) {
 
 void rollOutputs(ThreadProgram &program) {
   program.isPointWhole = false;
-  if (!OutputRoller(program).run())
-    program.refuse(
-        "cannot match the outputs of a thread that uses shared memory to rows and columns");
+  OutputRoller(program).run();
 }
 
 } // namespace kbopt::raise

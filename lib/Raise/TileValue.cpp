@@ -242,7 +242,7 @@ private:
       return converted(last->value);
     if (pieces.size() == 1 && !last && pieces[0].isTotal && pieces[0].sources.size() == 1)
       return converted(place(pieces[0].sources[0].fill, out));
-    std::string name = uniqueName(element.base.name + "Value");
+    std::string name = program.uniqueName(element.base.name + "Value");
     if (last) {
       bool isChosen = !last->condition.empty();
       out.push_back(
@@ -428,7 +428,7 @@ private:
     Text value = fill.value;
     for (Statement &each : fill.scalars)
       if (each.kind == Statement::Let) {
-        std::string fresh = uniqueName(each.name);
+        std::string fresh = program.uniqueName(each.name);
         renameIn(scalars, each.name, fresh);
         renameIn(value, each.name, fresh);
         for (TileGuard &guard : fill.guards)
@@ -459,13 +459,6 @@ private:
     if (!isSame && !element.type.empty())
       value.text = "(" + element.type + ")(" + value.text + ")";
     return value;
-  }
-
-  std::string uniqueName(const std::string &wish) {
-    std::string name = wish;
-    for (unsigned i = 2; !program.names.insert(name).second; ++i)
-      name = wish + "_" + std::to_string(i);
-    return name;
   }
 
   ThreadProgram &program;

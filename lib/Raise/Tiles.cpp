@@ -9,6 +9,7 @@
 
 #include "NestScalars.h"
 #include "TeamText.h"
+#include "TileScan.h"
 #include "TileValue.h"
 
 namespace kbopt::raise {
@@ -217,6 +218,9 @@ private:
 
   /// A loop or condition that all threads of a block enter.
   void together(Statement &each, Statement &copy) {
+
+    if (std::optional<TileScan> scan = scanIn(space, each, threadsAlong(0)))
+      return noteScan(*scan);
     bool isSame = each.value.text.empty();
     auto look = [&](const Poly &poly) {
       for (VarId var : space.variables(poly))
@@ -258,6 +262,66 @@ private:
       for (const std::string &name : stored)
         if (read.count(name))
           refuse("'" + name + "' is filled again without a barrier after it was read");
+  }
+
+  /// From now on, elements of the array are the sums of those up to them.
+  void noteScan(const TileScan &scan) {
+    const std::string &name = scan.base.name;
+    bool isFilled = false, isOne = block.threads[1] == 1 && block.threads[2] == 1;
+    for (TileFill &fill : fills)
+      if (fill.target.base == scan.base) {
+        isFilled = true;
+        fill.isPublished |= scan.waitsBefore;
+        isOne &= fill.isPublished;
+        fill.isPublished = scan.waitsAfter;
+      }
+    if (!isFilled || !isOne || !around.empty() || scans.count(name))
+      return refuse("'" + name + "' is scanned in a way that is not understood");
+    scans[name] = scan;
+  }
+
+  /// The sum of the elements up to \p element.
+  std::optional<Text> prefixOf(const TileScan &scan, Operand element,
+                               llvm::ArrayRef<const TileFill *> known, Body &out) {
+    Statement sum, loop, step;
+    sum.kind = Statement::Let;
+    sum.name = program.uniqueName(element.base.name + "Sum");
+    sum.type = element.type;
+    sum.value.text = zeroOf(element.type);
+    Space::Variable counter;
+    counter.kind = Space::Loop;
+    counter.name = "before";
+    counter.low = 0;
+    loop.kind = Statement::For;
+    loop.variable = space.add(counter);
+    loop.team = true; // another order than the threads add in
+    loop.step = Poly::constant(1);
+    loop.end = element.offset - scan.start + Poly::constant(1);
+    step.kind = Statement::Combine;
+    step.name = sum.name;
+    step.type = sum.type;
+    step.reduction = "add";
+    step.combine = "%a + %b";
+    step.identity = sum.value.text;
+    size_t before = context.size();
+    addRange(loop);
+    context.push_back({scan.length - loop.end, false}); // it lies in the array
+    element.offset = scan.start + Poly::variable(loop.variable);
+    std::optional<Text> value =
+        tileValue(program, element, known, context, stale.count(element.base.name), loop.body);
+    context.resize(before);
+    if (!value)
+      return std::nullopt;
+    step.value = *value;
+    loop.body.push_back(std::move(step));
+    program.given[loop.variable] = {loop.begin, loop.end};
+    out.push_back(std::move(sum));
+    out.push_back(std::move(loop));
+    return Text{out[out.size() - 2].name, {}};
+  }
+
+  static std::string zeroOf(const std::string &type) {
+    return type == "float" ? "0.0f" : type == "double" ? "0.0" : "0";
   }
 
   /// A loop or condition of each thread.
@@ -322,6 +386,8 @@ private:
     bool isPublished = llvm::any_of(fills, [&](TileFill &other) {
       return other.target.base == fill.target.base && other.isPublished;
     });
+    if (scans.erase(name) && !isPublished)
+      return refuse("'" + name + "' is filled in part after it was scanned");
     // What was there before is gone only where this covers it.
     if (isPublished) {
       stale.insert(name);
@@ -473,6 +539,8 @@ private:
       refuse("'" + name + "' is read without a barrier after it was filled");
       return std::nullopt;
     }
+    if (auto scan = scans.find(name); scan != scans.end())
+      return prefixOf(scan->second, element, known, out);
     return tileValue(program, element, known, context, stale.count(name), out);
   }
 
@@ -486,6 +554,7 @@ private:
   Constraints context;         ///< that hold where the reader is
   std::set<std::string> read;  ///< shared arrays, since the last barrier
   std::set<std::string> stale; ///< shared arrays that may hold what was stored before `fills`
+  std::map<std::string, TileScan> scans; ///< by shared array
   std::vector<Base> storedBases;
   std::map<std::string, unsigned> changes;
   std::set<std::string> fromTiles; ///< scalars that are computed from shared arrays

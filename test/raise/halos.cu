@@ -199,6 +199,19 @@ __global__ void vectors(const float2 *x, float2 *out, int n) {
     out[blockIdx.x] = sm[0];
 }
 
+// Two outputs of different kinds.
+// CHECK: kb.nest @_Z8twoKinds{{.*}} dims ["y", "x"]
+// CHECK: kb.store {{.*}} : y + x * n>> "$0" [{{.*}}"a"{{.*}} : x + y * n>>]
+// CHECK: kb.store {{.*}} "2 * $0" [
+__global__ void twoKinds(const float *a, float *c, int n) {
+  __shared__ float as[16][16];
+  int tx = threadIdx.x, ty = threadIdx.y;
+  as[ty][tx] = a[(blockIdx.y * 16 + ty) * n + blockIdx.x * 16 + tx];
+  __syncthreads();
+  c[(blockIdx.x * 16 + ty) * n + blockIdx.y * 16 + tx] = as[tx][ty];
+  c[n * n + (blockIdx.x * 16 + ty) * n + blockIdx.y * 16 + tx] = 2 * as[tx][ty];
+}
+
 void run(const float *in, float *out, int r, int W, int H, int n) {
   three<<<n / 128, 128>>>(in, out);
   padded<<<(n + 127) / 128, 128>>>(in, out, n);
@@ -209,4 +222,5 @@ void run(const float *in, float *out, int r, int W, int H, int n) {
   flat<<<grid, block, (16 + 2 * r) * (16 + 2 * r) * sizeof(float)>>>(in, out, r, W, H);
   unfilled<<<n / 64, 64>>>(out, in);
   left<<<n / 64, 64>>>(out, in, n);
+  twoKinds<<<dim3(W / 16, W / 16), block>>>(in, out, W);
 }

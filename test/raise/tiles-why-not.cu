@@ -127,17 +127,6 @@ __global__ void warpOnly(const float *a, float *c, int n) {
   c[(blockIdx.x * 16 + ty) * n + blockIdx.y * 16 + tx] = as[tx][ty];
 }
 
-// Two outputs of different kinds.
-// CHECK: kb.unraised @_Z8twoKinds{{.*}} "cannot match the outputs of a thread that uses shared memory to rows and columns"
-__global__ void twoKinds(const float *a, float *c, int n) {
-  __shared__ float as[16][16];
-  int tx = threadIdx.x, ty = threadIdx.y;
-  as[ty][tx] = a[(blockIdx.y * 16 + ty) * n + blockIdx.x * 16 + tx];
-  __syncthreads();
-  c[(blockIdx.x * 16 + ty) * n + blockIdx.y * 16 + tx] = as[tx][ty];
-  c[n * n + (blockIdx.x * 16 + ty) * n + blockIdx.y * 16 + tx] = 2 * as[tx][ty];
-}
-
 void run(const float *a, const float *b, float *c, int n) {
   dim3 block(16, 16), grid(n / 16, n / 16);
   noFirstFence<<<grid, block>>>(a, b, c, n);
@@ -149,5 +138,4 @@ void run(const float *a, const float *b, float *c, int n) {
   race<<<grid, block>>>(a, c, n);
   left<<<grid, block>>>(a, b, c, n);
   warpOnly<<<grid, block>>>(a, c, n);
-  twoKinds<<<grid, block>>>(a, c, n);
 }

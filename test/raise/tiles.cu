@@ -122,7 +122,7 @@ __global__ void distances(const double *x, double *out, int n, int d) {
 }
 
 // A thread has 4 x 2 outputs in registers: rows and columns of the product.
-// CHECK: kb.nest @_Z7blocked{{.*}} dims ["row2", "column"] extents [{{.*}} : m>, {{.*}} : n>]
+// CHECK: kb.nest @_Z7blocked{{.*}} dims ["{{row[_0-9]*}}", "column"] extents [{{.*}} : m>, {{.*}} : n>]
 // CHECK: kb.over "i_2" reduction extent <{{.*}} : k>
 // CHECK-NEXT: kb.reduce {{.*}} : i_2 + row2 * k>>, {{.*}} : column + i_2 * n>>]
 // CHECK: kb.store {{.*}} : column + row2 * n>>

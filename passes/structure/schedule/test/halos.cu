@@ -1,6 +1,6 @@
-// Tiles with a halo, vectors in shared memory and numbers of a block compute the same on another schedule. Where an element is read that nothing
+// Tiles with a halo, vectors in shared memory, numbers of a block and prefix sums compute the same on another schedule. Where an element is read that nothing
 // stored, nothing is judged correct.
-// RUN: kb-opt --quiet -passes='schedule{kernel=padded as="map block=64"},schedule{kernel=edges as="map"},schedule{kernel=inner as="map"},schedule{kernel=flat as="map block=128"},schedule{kernel=numbers as="map block=64"},schedule{kernel=vectors as="rows team=64"},schedule{kernel=plain as="map block=64"}' -o %t.cu %s
+// RUN: kb-opt --quiet -passes='schedule{kernel=padded as="map block=64"},schedule{kernel=edges as="map"},schedule{kernel=inner as="map"},schedule{kernel=flat as="map block=128"},schedule{kernel=numbers as="map block=64"},schedule{kernel=vectors as="rows team=64"},schedule{kernel=plain as="map block=64"},schedule{kernel=prefix as="rows team=32"}' -o %t.cu %s
 // RUN: FileCheck --input-file=%t.cu %s
 // RUN: kb-opt --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s
 // RUN: not kb-opt --judge=%t.cu --promise=reassociates %s -- -DFILLED=63 | FileCheck --check-prefix=UNFILLED %s
@@ -11,6 +11,7 @@
 // CHECK: numbers_{{.*}}<<<
 // CHECK: vectors_{{.*}}<<<
 // CHECK: plain_{{.*}}<<<
+// CHECK: prefix_{{.*}}<<<
 // JUDGED: {{^}}correct
 // UNFILLED-NOT: {{^}}correct
 // UNFILLED: uninitialised-shared in plain
@@ -125,6 +126,20 @@ __global__ void plain(float *y, const float *x) {
   y[blockIdx.x * 64 + threadIdx.x] = copy[63 - threadIdx.x];
 }
 
+__global__ void prefix(float *y, const float *x) {
+  __shared__ float s[64];
+  int t = threadIdx.x;
+  s[t] = x[blockIdx.x * 64 + t];
+  __syncthreads();
+  for (int o = 1; o < 64; o *= 2) {
+    float v = t >= o ? s[t - o] : 0;
+    __syncthreads();
+    s[t] += v;
+    __syncthreads();
+  }
+  y[blockIdx.x * 64 + t] = s[t] - s[63];
+}
+
 int main() {
   const int W = 70, H = 45, n = W * H, r = 2;
   std::vector<float> host(n + 64);
@@ -150,10 +165,14 @@ int main() {
   numbers<<<4, 64>>>(sums, x, ids);
   vectors<<<4, 256>>>((const float2 *)x, pairs, n / 2);
   plain<<<n / 64, 64>>>(y, x);
+  prefix<<<n / 64, 64>>>(x, y);
   float total[8];
   cudaMemcpy(total, sums, sizeof total, cudaMemcpyDeviceToHost);
   cudaMemcpy(host.data(), y, n * sizeof(float), cudaMemcpyDeviceToHost);
   double sum = total[5] + total[2];
+  float first;
+  cudaMemcpy(&first, x + 3, sizeof first, cudaMemcpyDeviceToHost);
+  sum += first;
   for (int i = 0; i < n; ++i)
     sum += host[i];
   cudaMemcpy(total, pairs, sizeof total, cudaMemcpyDeviceToHost);
