@@ -124,8 +124,8 @@ __global__ void distances(const double *x, double *out, int n, int d) {
 // A thread has 4 x 2 outputs in registers: rows and columns of the product.
 // CHECK: kb.nest @_Z7blocked{{.*}} dims ["{{row[_0-9]*}}", "column"] extents [{{.*}} : m>, {{.*}} : n>]
 // CHECK: kb.over "i_2" reduction extent <{{.*}} : k>
-// CHECK-NEXT: kb.reduce {{.*}} : i_2 + row2 * k>>, {{.*}} : column + i_2 * n>>]
-// CHECK: kb.store {{.*}} : column + row2 * n>>
+// CHECK-NEXT: kb.reduce {{.*}} : i_2 + row_{{[0-9]+}} * k>>, {{.*}} : column + i_2 * n>>]
+// CHECK: kb.store {{.*}} : column + row_{{[0-9]+}} * n>>
 __global__ void blocked(const float *a, const float *b, float *c, int m, int n, int k) {
   __shared__ float as[64][8], bs[8][32];
   int t = threadIdx.x, ty = t / 16, tx = t % 16;
