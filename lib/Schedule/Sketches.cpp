@@ -7,7 +7,8 @@ using namespace kbopt;
 
 llvm::ArrayRef<const Sketch *> kbopt::sketches() {
   static const std::vector<const Sketch *> all = {&contractionSketch(), &columnsSketch(),
-                                                  &rowsSketch(), &stencilSketch(), &mapSketch()};
+                                                  &rowsSketch(),        &reuseSketch(),
+                                                  &stencilSketch(),     &mapSketch()};
   return all;
 }
 

@@ -25,7 +25,7 @@ static std::string nameFor(const PassContext &context, const KernelView &kernel,
                            const Schedule &schedule, size_t number) {
   StringRef word = llvm::StringSwitch<StringRef>(schedule.sketch())
                        .Case("map", "wide")
-                       .Cases({"contraction", "stencil"}, "tiled")
+                       .Cases({"contraction", "reuse", "stencil"}, "tiled")
                        .Default(schedule.sketch());
   std::string name = kernel.function()->getNameAsString();
   bool isCamel = name.find('_') == std::string::npos && llvm::any_of(name, llvm::isUpper);

@@ -127,4 +127,39 @@ def sharing(draw, name):
     return Kernel("sharing", name, text, f"{name}<<<(n + {per - 1}) / {per}, 64, {per} * m * sizeof(float)>>>(y_{name}, A_f32, n, m);", ("f32", "n * m", "inout"))
 
 
-FAMILIES = [ended, ended, placed, paired, worded, worded, fields, sharing, sharing]
+def bodies(draw, name):
+    """Points that all read the same elements in a loop."""
+    kind = draw.choice(["forces", "features", "image", "batch", "distances", "window"])
+    skip = draw.choice(["", "if (j != i)\n        ", "if (i != j)\n        ", "if (a[j] > 0.7f)\n        "])
+    if kind in ("forces", "window"):
+        head, tail, launch = over(draw, "n")
+        width, stop = draw.choice([1, 1, 2, 3]), draw.choice(["n", "n", "m", "n / 2"])
+        element = f"a[{width} * j]" if kind == "forces" else "(a[j] + a[j + 1] - a[j + 2])"
+        term = draw.choice([f"{element} * a[i]", f"fabsf({element} - b[i])", f"({element} - a[i]) * a[{width} * j + {width - 1}]"])
+        reduce = draw.choice(["s += {};", "s = fmaxf(s, {});", "s = s * 0.5f + {};"]).format(term)
+        start, end = draw.choice([("0.0f", "y[i] = s;"), ("y[i]", "y[i] = s * 0.5f;"), ("b[i]", "y[i] += s;")])
+        then = draw.choice(["", f"\n    for (int j = 0; j < {stop}; ++j)\n      s += a[j] - s * 0.125f;"])
+        body = f"float s = {start};\n    for (int j = 0; j < {stop}; ++j)\n      {skip}{reduce}{then}\n    {end}"
+        stopSize = max(width, 1)
+        text = f"__global__ void {name}(float *y, const float *a, const float *b, int n, int m) {{\n  {head}\n    {body}\n  {tail}\n}}\n"
+        return Kernel("bodies", name, text, f"{name}{launch}(y_{name}, in_{name}, b_f32, n, m);", ("f32", "n", "inout"),
+                      [(f"in_{name}", "f32", f"{stopSize} * (n + m) + 3", "uniform(0.25, 1.25)")])
+    if kind in ("features", "distances"):
+        head, tail, launch = over(draw, "n")
+        count = draw.choice([2, 3, 4, 8])
+        sums = f"float d = 0.0f;\n      for (int k = 0; k < {count}; ++k)\n        d += (a[i * {count} + k] - b[j * {count} + k]) * {draw.choice(['0.5f', 'b[j * %d]' % count, '(a[i * %d + k] - b[j * %d + k])' % (count, count)])};"
+        body = (f"float s = 1e30f;\n    for (int j = 0; j < m; ++j) {{\n      {sums}\n      {'y[i * m + j] = d;' if kind == 'distances' else 's = fminf(s, d);'}\n    }}"
+                + ("\n    y[i] = s;" if kind == "features" else ""))
+        text = f"__global__ void {name}(float *y, const float *a, const float *b, int n, int m) {{\n  {head}\n    {body}\n  {tail}\n}}\n"
+        return Kernel("bodies", name, text, f"{name}{launch}(y_{name}, in_{name}, other_{name}, n, m);", ("f32", "n * m", "inout"),
+                      [(f"in_{name}", "f32", f"{count} * n", "uniform(0.25, 1.25)"), (f"other_{name}", "f32", f"{count} * m", "uniform(0.25, 1.25)")])
+    index = "int r = blockIdx.y * blockDim.y + threadIdx.y, c = blockIdx.x * blockDim.x + threadIdx.x;"
+    launch = "<<<dim3((m + 31) / 32, (n + 3) / 4), dim3(32, 4)>>>"
+    element = draw.choice(["b[j]", "b[2 * j + 1]"]) if kind == "image" else draw.choice(["a[r * k + j]", "a[r * k + j] * b[j]"])
+    body = f"float s = 0.0f;\n    for (int j = 0; j < k; ++j)\n      s += {element} * {draw.choice(['(c - j)', 'c', '(r + c)'])};\n    y[{draw.choice(['r * m + c', 'c * n + r'])}] = s;"
+    text = f"__global__ void {name}(float *y, const float *a, const float *b, int n, int m, int k) {{\n  {index}\n  if (r < n && c < m) {{\n    {body}\n  }}\n}}\n"
+    return Kernel("bodies", name, text, f"{name}{launch}(y_{name}, A_f32, in_{name}, n, m, k);", ("f32", "n * m", "inout"),
+                  [(f"in_{name}", "f32", "2 * k", "uniform(-1, 1)")])
+
+
+FAMILIES = [ended, ended, placed, paired, worded, worded, fields, sharing, sharing, bodies, bodies]
