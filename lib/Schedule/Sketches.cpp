@@ -6,9 +6,9 @@
 using namespace kbopt;
 
 llvm::ArrayRef<const Sketch *> kbopt::sketches() {
-  static const std::vector<const Sketch *> all = {&contractionSketch(), &columnsSketch(),
-                                                  &rowsSketch(),        &reuseSketch(),
-                                                  &stencilSketch(),     &mapSketch()};
+  static const std::vector<const Sketch *> all = {
+      &contractionSketch(), &columnsSketch(), &rowsSketch(),   &reuseSketch(),
+      &stencilSketch(),     &mapSketch(),     &scatterSketch()};
   return all;
 }
 

@@ -103,7 +103,8 @@ void StatementPrinter::print(Operation *op) {
     combine(reduce, found == partial.end() ? reduce.getName() : StringRef(found->second),
             text.fill(reduce.getText(), reduce.getOperands(), replaced));
   } else if (auto store = dyn_cast<kb::StoreOp>(op)) {
-    code.line(this->store(store));
+    if (!atomics || !store.getAtomic() || !atomics(store))
+      code.line(this->store(store));
   }
 }
 

@@ -162,4 +162,34 @@ def bodies(draw, name):
                   [(f"in_{name}", "f32", "2 * k", "uniform(-1, 1)")])
 
 
-FAMILIES = [ended, ended, placed, paired, worded, worded, fields, sharing, sharing, bodies, bodies]
+def scattered(draw, name):
+    """Integers that points combine by atomics: bins, totals, segments, columns."""
+    kind = draw.choice(["bins", "total", "segments", "columns", "named"])
+    operation = draw.choice(["Add", "Add", "Add", "Max", "Min", "Xor", "Or", "And"])
+    value = draw.choice(["1", "a[i]", "a[i] - 7", "i & 15"])
+    guard = draw.choice(["", "if (a[i] > 20)\n      ", "if (a[i] != i)\n      "])
+    head, tail, launch = over(draw, "n")
+    inputs = [(f"in_{name}", "i32", "n * m + n", "uniform(0, 50)"), (f"p_{name}", "i32", "n", "permutation")]
+    if kind == "bins":
+        index = draw.choice(["a[i] & 31", "(a[i] * 3) & 63", "a[i] & 15", "a[i] % 64"])
+        body = f"{guard}atomic{operation}(&y[{index}], {value});"
+    elif kind == "named":
+        body = f"{guard}atomic{operation}(&y[p[i]], {value});"
+    elif kind == "total":
+        body = f"{guard}atomic{operation}({draw.choice(['y', '&y[3]'])}, {value});"
+        if draw.random() < 0.3:
+            body += f"\n    atomicAdd(q, {draw.choice(['1', 'a[i]'])});"
+    else:
+        index = draw.choice(["int r = blockIdx.y * blockDim.y + threadIdx.y, c = blockIdx.x * blockDim.x + threadIdx.x;",
+                             "int t = (blockIdx.y * gridDim.x + blockIdx.x) * 128 + threadIdx.y * 32 + threadIdx.x, r = t / m, c = t % m;"])
+        target = draw.choice(["c", "c * 2 + 1"]) if kind == "columns" else draw.choice(["p[r] * m + c", "(p[r] & 1) * m + c", "p[r]"])
+        value = draw.choice(["a[r * m + c]", "a[r * m + c] * (r + 1)", "a[c]"])
+        text = (f"__global__ void {name}(int *y, const int *a, const int *p, int n, int m) {{\n  {index}\n  if (r < n && c < m)\n    {draw.choice(['', 'if (a[c] > 9)'])}\n"
+                f"    atomic{operation}(&y[{target}], {value});\n}}\n")
+        return Kernel("scattered", name, text, f"{name}<<<dim3((m + 31) / 32, (n + 3) / 4), dim3(32, 4)>>>(y_{name}, in_{name}, p_{name}, n, m);",
+                      ("i32", "(n + 2) * m + 64", "inout"), inputs)
+    text = f"__global__ void {name}(int *y, int *q, const int *a, const int *p, int n, int m) {{\n  {head}\n    {body}\n  {tail}\n}}\n"
+    return Kernel("scattered", name, text, f"{name}{launch}(y_{name}, y_{name} + n + 64, in_{name}, p_{name}, n, m);", ("i32", "n + 65", "inout"), inputs)
+
+
+FAMILIES = [ended, ended, placed, paired, worded, worded, fields, sharing, sharing, bodies, bodies, scattered, scattered]
