@@ -22,6 +22,7 @@ struct LoopLoad {
   kb::OperandAttr operand;
   kb::ExprAttr offset, lowest; ///< null where the elements of an iteration are not known
   int64_t width = 1;
+  kb::ExprAttr size;        ///< as in a tile
   std::set<StringRef> dims; ///< those of the nest on which it depends
 };
 
@@ -42,7 +43,7 @@ public:
     std::vector<LoopLoad> all;
     loop.getBody().walk([&](Operation *op) {
       for (kb::OperandAttr operand : loadsOf(op)) {
-        LoopLoad load{loop, op, operand, {}, {}, 1, {}};
+        LoopLoad load{loop, op, operand, {}, {}, 1, {}, {}};
         describe(load);
         if (load.lowest || changesIn(loop, operand))
           all.push_back(std::move(load));
@@ -78,18 +79,19 @@ private:
       auto inner = dyn_cast<kb::OverOp>(up);
       if (!inner || !dependsOn(offset, inner.getName()))
         continue;
-      auto count = inner.getExtent().getConstant();
-      if (!count || *count < 1 || *count > mostWidth || !strideAlong(offset, inner.getName()))
+      if (!strideAlong(offset, inner.getName()) || text.hostExpression(inner.getExtent()).empty())
         return;
       kb::ExprAttr extent = inSpace(inner.getExtent(), space, symbols);
       lowest = extreme(lowest, inner.getName(), extent, false);
       highest = extreme(highest, inner.getName(), extent, true);
     }
-    auto span = combined(highest, -1, lowest, 0).getConstant();
-    if (!span || *span >= mostWidth)
+    kb::ExprAttr size = combined(highest, -1, lowest, 1);
+    auto constant = size.getConstant();
+    if (constant ? *constant < 1 || *constant > mostWidth : text.hostExpression(size).empty())
       return;
     load.lowest = lowest;
-    load.width = *span + 1;
+    load.width = constant.value_or(mostWidth);
+    load.size = constant ? kb::ExprAttr() : size;
     for (auto dim : nest.getDims().getAsRange<StringAttr>())
       if (dependsOn(offset, dim))
         load.dims.insert(dim.getValue());
@@ -124,10 +126,18 @@ bool isSurelyRead(kb::NestOp nest, LoopLoad load, const Box &sharing,
     return false;
   CudaText text(nest);
   unsigned leftOut = 0;
+  auto require = [&](const std::string &condition) {
+    if (!llvm::is_contained(conditions, condition))
+      conditions.push_back(condition);
+  };
   for (Operation *up = load.op->getParentOp(); up != load.loop; up = up->getParentOp()) {
     if (auto inner = dyn_cast<kb::OverOp>(up)) {
-      if (inner.getText() || inner.getExtent().getConstant().value_or(0) < 1)
+      auto constant = inner.getExtent().getConstant();
+      std::string host = text.hostExpression(inner.getExtent());
+      if (inner.getText() || host.empty() || (constant && *constant < 1))
         return false;
+      if (!constant)
+        require(host + " > 0");
       continue;
     }
     auto when = dyn_cast<kb::WhenOp>(up);
@@ -138,10 +148,11 @@ bool isSurelyRead(kb::NestOp nest, LoopLoad load, const Box &sharing,
     kb::ExprAttr extent = sharing.extents[found - sharing.names.begin()];
     if (auto constant = extent.getConstant(); constant && *constant < 2)
       return false;
-    std::string condition = text.hostExpression(extent) + " > 1";
-    if (!extent.getConstant() && !llvm::is_contained(conditions, condition))
-      conditions.push_back(condition);
+    if (!extent.getConstant())
+      require(text.hostExpression(extent) + " > 1");
   }
+  if (load.size)
+    require(text.hostExpression(load.size) + " <= " + std::to_string(mostWidth));
   return true;
 }
 
@@ -160,7 +171,8 @@ void addTo(std::vector<ReuseTile> &tiles, const LoopLoad &load) {
     if (llvm::is_contained(tile.operands, load.operand))
       return;
     auto above = combined(load.lowest, -1, tile.lowest, 0).getConstant();
-    if (!above || std::abs(*above) >= mostApart)
+    if (!above || std::abs(*above) >= mostApart || load.size != tile.size ||
+        (load.size && *above != 0))
       continue;
     int64_t end = std::max(tile.width, *above + load.width), start = std::min<int64_t>(0, *above);
     if (end - start > mostWidth)
@@ -171,7 +183,7 @@ void addTo(std::vector<ReuseTile> &tiles, const LoopLoad &load) {
     tile.offsets.push_back(load.offset);
     return;
   }
-  tiles.push_back({{load.operand}, {load.offset}, load.lowest, load.width});
+  tiles.push_back({{load.operand}, {load.offset}, load.lowest, load.width, load.size});
 }
 
 /// How many accesses of \p nest are neighbours along \p dim.

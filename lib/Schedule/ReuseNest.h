@@ -17,7 +17,8 @@ struct ReuseTile {
   std::vector<kb::OperandAttr> operands;
   std::vector<kb::ExprAttr> offsets; ///< of these, in the space of `lowest`
   kb::ExprAttr lowest;               ///< offset of the first element
-  int64_t width = 1;                 ///< elements from the first one to the last one
+  int64_t width = 1;                 ///< elements from the first one to the last one, at most
+  kb::ExprAttr size;                 ///< how many they are where only the launch knows; else null
   int64_t bytes() const { return width * operands.front().getBytes(); }
 };
 

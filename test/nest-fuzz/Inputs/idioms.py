@@ -146,12 +146,12 @@ def bodies(draw, name):
                       [(f"in_{name}", "f32", f"{stopSize} * (n + m) + 3", "uniform(0.25, 1.25)")])
     if kind in ("features", "distances"):
         head, tail, launch = over(draw, "n")
-        count = draw.choice([2, 3, 4, 8])
-        sums = f"float d = 0.0f;\n      for (int k = 0; k < {count}; ++k)\n        d += (a[i * {count} + k] - b[j * {count} + k]) * {draw.choice(['0.5f', 'b[j * %d]' % count, '(a[i * %d + k] - b[j * %d + k])' % (count, count)])};"
+        count = draw.choice([2, 3, 4, 8, "k"])
+        sums = f"float d = 0.0f;\n      for (int l = 0; l < {count}; ++l)\n        d += (a[i * {count} + l] - b[j * {count} + l]) * {draw.choice(['0.5f', 'b[j * %s]' % count, '(a[i * %s + l] - b[j * %s + l])' % (count, count)])};"
         body = (f"float s = 1e30f;\n    for (int j = 0; j < m; ++j) {{\n      {sums}\n      {'y[i * m + j] = d;' if kind == 'distances' else 's = fminf(s, d);'}\n    }}"
                 + ("\n    y[i] = s;" if kind == "features" else ""))
-        text = f"__global__ void {name}(float *y, const float *a, const float *b, int n, int m) {{\n  {head}\n    {body}\n  {tail}\n}}\n"
-        return Kernel("bodies", name, text, f"{name}{launch}(y_{name}, in_{name}, other_{name}, n, m);", ("f32", "n * m", "inout"),
+        text = f"__global__ void {name}(float *y, const float *a, const float *b, int n, int m, int k) {{\n  {head}\n    {body}\n  {tail}\n}}\n"
+        return Kernel("bodies", name, text, f"{name}{launch}(y_{name}, in_{name}, other_{name}, n, m, k);", ("f32", "n * m", "inout"),
                       [(f"in_{name}", "f32", f"{count} * n", "uniform(0.25, 1.25)"), (f"other_{name}", "f32", f"{count} * m", "uniform(0.25, 1.25)")])
     index = "int r = blockIdx.y * blockDim.y + threadIdx.y, c = blockIdx.x * blockDim.x + threadIdx.x;"
     launch = "<<<dim3((m + 31) / 32, (n + 3) / 4), dim3(32, 4)>>>"

@@ -92,6 +92,30 @@ __global__ void nearest(float *best, const float *query, const float *samples, i
   best[b * n + i] = least;
 }
 
+// As many features as the launch says, up to 64.
+// CHECK: features_{{t}}iled(
+// CHECK: sampleses[tile * 64];
+// CHECK: e < terms * d; e += threads)
+// CHECK-NEXT: sampleses[e] = samples[(size_t)jFirst * d + e];
+// CHECK: sampleses[e * d + k]
+__global__ void features(float *best, const float *query, const float *samples, int n, int m, int d) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n)
+    return;
+  float least = 1e30f;
+  int at = -1;
+  for (int j = 0; j < m; ++j) {
+    float sum = 0;
+    for (int k = 0; k < d; ++k)
+      sum += fabsf(query[i * d + k] - samples[j * d + k]);
+    if (sum < least) {
+      least = sum;
+      at = j;
+    }
+  }
+  best[i] = at;
+}
+
 // Two loops of each pixel of an image over the same lights.
 // CHECK: shade_{{t}}iled(
 // CHECK: h * w
@@ -135,7 +159,7 @@ __global__ void chosen(float *y, const float *x, float limit, int n, int m) {
   y[i] = sum;
 }
 
-// CHECK: if (n > 1)
+// CHECK: n > 1
 // CHECK: push_{{t}}iled<<<
 int main() {
   const int most = 150, size = most * most;
@@ -163,6 +187,7 @@ int main() {
     take();
     for (int m : {67, 32, 1, 0}) {
       nearest<<<dim3(blocks, 3), 64>>>(out, in, more, n, m);
+      features<<<blocks, 64>>>(out + 500, in, more, n, m, m == 32 ? 70 : 5);
       shade<<<dim3((n + 15) / 16, 5), dim3(16, 4)>>>(out, in, m, n, 19);
       take();
     }
