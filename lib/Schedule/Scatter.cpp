@@ -9,6 +9,7 @@
 //   atomicAdd(target, value);                       |  else { atomicAdd(pending, sum); ... }
 //
 //===----------------------------------------------------------------------===//
+#include "Accesses.h"
 #include "ScatterNest.h"
 #include "Sketches.h"
 #include "Statements.h"
@@ -205,8 +206,14 @@ private:
       return;
     }
     if (keepsFixed(each)) {
-      code.line(own.sum + " = " +
-                conditionally(own.has, each.combined(own.sum, asTerm(value)), value) + ";");
+      auto loads = loadsOf(store);
+      bool isOfType =
+          store.getText() == "$0" && loads.size() == 1 && loads.front().getType() == each.type;
+      // The atomic converts each value before it combines it.
+      if (!isOfType && !llvm::all_of(value, llvm::isDigit))
+        value = "(" + each.type + ")" + asTerm(value);
+      code.line(own.sum + " = " + conditionally(own.has, each.combined(own.sum, value), value) +
+                ";");
       code.line(own.has + " = true;");
       return;
     }

@@ -62,6 +62,15 @@ __global__ void positive(int *total, const int *x, int n) {
     atomicAdd(total, 1);
 }
 
+// Each value is made an integer before it is added.
+// CHECK: rounded_{{s}}catter(
+// CHECK: totalSum + (int)(x[i] * 0.4f)
+__global__ void rounded(int *total, const int *x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    atomicAdd(total, x[i] * 0.4f);
+}
+
 // Two of them, of other operations.
 // CHECK: extremes_{{s}}catter(
 // CHECK: max(mostSum, x[i])
@@ -121,6 +130,7 @@ int main() {
     int blocks = (n + 127) / 128;
     masked<<<blocks, 128>>>(h, x, n);
     positive<<<blocks, 128>>>(h + 64, x, n);
+    rounded<<<blocks, 128>>>(h + 68, x, n);
     extremes<<<blocks, 128>>>(h + 65, (unsigned *)h + 66, x, n);
     latest<<<2, 64>>>(h + 100, keys, x, n);
     last<<<blocks, 128>>>(h + 400, x, n);
