@@ -90,7 +90,7 @@ private:
     std::vector<Action> chosen;
     for (const Action &action : *actions)
       if (action.pass == privatizingPass && !action.assisted &&
-          node.shareOf(action.kernel) >= leastShare)
+          node.shareOf(action.kernel) >= leastShare && !isScattered(action.kernel))
         chosen.push_back(action);
     for (const Action &action : chosen) {
       if (explorer.mustEnd())
@@ -105,6 +105,14 @@ private:
       given.erase(action.kernel);
     }
     return llvm::Error::success();
+  }
+
+  /// Whether the schedules of \p kernel combine its atomics, in bins among others.
+  bool isScattered(const std::string &kernel) const {
+    auto found = given.find(kernel);
+    return found != given.end() && !found->second.action.ranges.front().values.empty() &&
+           llvm::StringRef(found->second.action.ranges.front().values.front())
+               .starts_with("scatter ");
   }
 
   /// Tries the first schedule of every kernel that takes time, all of them as one candidate: a

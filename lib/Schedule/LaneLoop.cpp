@@ -146,9 +146,29 @@ struct StreamFinder {
         needs.disjoint(base, operand.getBase());
   }
 
+  /// The elements that \p op adds to, if one atomic can add to a vector of them.
+  Stream *vectorSum(kb::StoreOp op) {
+    kb::OperandAttr target = op.getTarget();
+    unsigned uses = 0;
+    text.nest().walk([&](Operation *each) {
+      for (kb::OperandAttr load : loadsOf(each))
+        uses += load.getBase() == target.getBase();
+      if (auto store = dyn_cast<kb::StoreOp>(each))
+        uses += store.getTarget().getBase() == target.getBase();
+    });
+    if (!shape.addsVectors || *op.getAtomic() != "atomicAdd" || target.getType() != "float" ||
+        shape.vector > 4 || uses != 1 || !isVector(text, target, body, dim, shape.vector, &needs))
+      return nullptr;
+    streams.push_back({elementKey(text, target, dim), "", target, Stream::Local});
+    streams.back().isVector = streams.back().adds = true;
+    return &streams.back();
+  }
+
   void store(kb::StoreOp op) {
     kb::OperandAttr target = op.getTarget();
-    Stream *stream = op->getBlock() == &body && !op.getAtomic() ? find(target) : nullptr;
+    Stream *stream = op->getBlock() != &body ? nullptr
+                     : op.getAtomic()        ? vectorSum(op)
+                                             : find(target);
     if (stream)
       stream->stores = true;
     for (auto [base, waits] : stored)
@@ -192,6 +212,17 @@ void copyVector(CodeLines &code, const Stream &stream, int64_t vector, const std
     code.line("*" + to + " = *" + from + ";");
   for (int64_t part = 0; bytes > 16 && part < bytes / 16; ++part)
     code.line(to + "[" + std::to_string(part) + "] = " + from + "[" + std::to_string(part) + "];");
+}
+
+std::string held(const Stream &stream, const LaneShape &shape, StringRef element);
+
+/// Adds the vector of \p stream, whose elements begin at \p first of \p dim, to memory.
+void addVector(CudaText &text, CodeLines &code, const Stream &stream, StringRef dim,
+               StringRef first, const LaneShape &shape) {
+  std::string type = elementType(stream) + std::to_string(shape.vector);
+  text.setName(dim, first);
+  code.line("atomicAdd(reinterpret_cast<" + type + " *>(&" + text.operand(stream.operand) +
+            "), *reinterpret_cast<const " + type + " *>(" + held(stream, shape, "") + "));");
 }
 
 /// Opens the loop over turns or with a step and declares the first iteration of each; `close` ends
@@ -387,13 +418,24 @@ void kbopt::printTurn(CudaText &text, CodeLines &code, Block &body, StringRef di
     const Stream *stream = streamOf(operand);
     return stream ? held(*stream, shape, shape.element) : std::string();
   };
-  StatementPrinter{text, code, replaced, partial}.print(body);
+  StatementPrinter print{text, code, replaced, partial};
+  print.atomics = [&](kb::StoreOp store) {
+    const Stream *stream = streamOf(store.getTarget());
+    if (!stream || !stream->adds)
+      return false;
+    code.line(held(*stream, shape, shape.element) + " = " +
+              text.fill(store.getText(), store.getOperands(), replaced) + ";");
+    return true;
+  };
+  print.print(body);
   auto writeBack = [&](const Stream &stream, bool vectors) {
     if (!stream.stores || !stream.writesBack || (isVector && stream.isVector) != vectors)
       return;
     text.setName(dim, vectors || !isVector ? first.str() : first.str() + " + " + shape.element);
     std::string memory = text.operand(stream.operand);
-    if (vectors)
+    if (stream.adds)
+      addVector(text, code, stream, dim, first, shape);
+    else if (vectors)
       copyVector(code, stream, shape.vector, held(stream, shape, ""), memory, false);
     else
       code.line(memory + " = " + held(stream, shape, shape.element) + ";");

@@ -20,12 +20,13 @@ struct LaneShape {
   std::string width,
       chunks; ///< neighbouring iterations of a thread; unrolled turns, empty for a loop with a step
   std::string first, chunk,
-      element;           ///< variables: first iteration of a vector, turn, element of a vector
-  int64_t vector = 1;    ///< value of `width`
-  int64_t turns = 0;     ///< value of `chunks`
-  int64_t inflight = 1;  ///< unrolling of a loop with a step
-  bool isSingle = false; ///< one turn, without a loop; a thread without an iteration returns
-  std::string counter;   ///< what counts iterations where it is not the dimension itself
+      element;              ///< variables: first iteration of a vector, turn, element of a vector
+  int64_t vector = 1;       ///< value of `width`
+  int64_t turns = 0;        ///< value of `chunks`
+  int64_t inflight = 1;     ///< unrolling of a loop with a step
+  bool isSingle = false;    ///< one turn, without a loop; a thread without an iteration returns
+  bool addsVectors = false; ///< neighbouring floats are added by one atomic (sm_90)
+  std::string counter;      ///< what counts iterations where it is not the dimension itself
   std::function<void(CodeLines &)> declare = {}; ///< prints what a turn derives from `counter`
 };
 
@@ -36,6 +37,7 @@ struct Stream {
   kb::OperandAttr operand;
   Place place = Local;
   bool loads = false, stores = false; ///< in the loop at hand
+  bool adds = false;                  ///< what is stored is added, by one atomic for a vector
   bool writesBack = true;             ///< the store reaches memory
   bool isVector = false;              ///< moved in accesses of up to 16 bytes
 };

@@ -73,6 +73,15 @@ struct MapNest {
     return bytes;
   }
 
+  /// Whether neighbours along \p dim add to neighbouring floats by atomics.
+  bool addsNeighbours(StringRef dim) const {
+    return llvm::any_of(body->getOps<kb::StoreOp>(), [&](kb::StoreOp store) {
+      kb::OperandAttr target = store.getTarget();
+      return store.getAtomic() == StringRef("atomicAdd") && target.getType() == "float" &&
+             strideAlong(target.getOffset(), dim) == 1;
+    });
+  }
+
   /// Whether neighbours along \p dim access elements that lie apart.
   bool hasFarAccesses(StringRef dim) const {
     bool isFar = false;
@@ -114,13 +123,14 @@ MapNest mapNestOf(kb::NestOp nest, StringRef lanes) {
 
 class MapPrinter {
 public:
-  MapPrinter(kb::NestOp nest, StringRef name)
-      : nest(nest), schedule(nest.getScheduleAttr()), name(name.str()), text(nest),
+  MapPrinter(kb::NestOp nest, StringRef name, const ChipInfo &chip)
+      : chip(chip), nest(nest), schedule(nest.getScheduleAttr()), name(name.str()), text(nest),
         map(mapNestOf(nest, schedule.string("lanes"))) {}
 
   llvm::Expected<GeneratedKernel> run();
 
 private:
+  const ChipInfo &chip;
   kb::NestOp nest;
   Schedule schedule;
   std::string name;
@@ -251,6 +261,9 @@ std::string MapPrinter::chooseShape() {
   block = schedule.integer("block", 256);
   shape.vector = schedule.integer("vector", 1);
   shape.turns = schedule.integer("inflight", 1);
+  shape.addsVectors = schedule.string("adds") == "vector";
+  if (shape.addsVectors && chip.computeMajor < 9)
+    return "adding neighbouring elements by one atomic needs sm_90 or later";
   if (!llvm::isPowerOf2_64(block) || block < 32 || block > 1024)
     return "the key 'block' must be a power of two from 32 to 1024";
   if (!llvm::isPowerOf2_64(shape.vector) || shape.vector > 16 || shape.turns < 1 || shape.turns > 8)
@@ -467,6 +480,9 @@ llvm::Expected<GeneratedKernel> MapPrinter::run() {
   hoistScalars();
   std::vector<Stream> streams =
       streamsOf(text, *map.body, map.box.names.back(), shape, streamsInFlight(), needs);
+  if (shape.addsVectors && llvm::none_of(streams, [](const Stream &stream) { return stream.adds; }))
+    return llvm::createStringError("no neighbouring floats are added by atomics of which several "
+                                   "could be one");
   // Printed once to see what of the point it needs.
   CodeLines draft(1);
   printBody(draft, streams, [](StringRef) { return true; });
@@ -507,8 +523,8 @@ public:
   std::vector<Schedule> schedules(kb::NestOp nest, const ChipInfo &chip, const LaunchSizes &sizes,
                                   const Freedom &) const override;
   llvm::Expected<GeneratedKernel> print(kb::NestOp nest, StringRef name,
-                                        const ChipInfo &) const override {
-    return MapPrinter(nest, name).run();
+                                        const ChipInfo &chip) const override {
+    return MapPrinter(nest, name, chip).run();
   }
 };
 
@@ -558,8 +574,14 @@ std::vector<Schedule> MapSketch::schedules(kb::NestOp nest, const ChipInfo &chip
         .set("vector", vector)
         .set("inflight", inflight)
         .set("rows", rows);
-    if (!llvm::is_contained(all, schedule))
-      all.push_back(schedule);
+    bool adds = map.addsNeighbours(lanes);
+    if (adds)
+      schedule.set("adds", "single");
+    if (llvm::is_contained(all, schedule))
+      return;
+    all.push_back(schedule);
+    if (adds && (vector == 2 || vector == 4) && chip.computeMajor >= 9)
+      all.push_back(schedule.set("adds", "vector"));
   };
   SmallVector<StringRef> dims = map.laneDims();
   StringRef best = dims.front();

@@ -6,8 +6,9 @@
 using namespace kbopt;
 
 llvm::ArrayRef<const Sketch *> kbopt::sketches() {
-  static const std::vector<const Sketch *> all = {&contractionSketch(), &columnsSketch(),
-                                                  &rowsSketch(), &stencilSketch(), &mapSketch()};
+  static const std::vector<const Sketch *> all = {
+      &contractionSketch(), &columnsSketch(), &rowsSketch(),   &reuseSketch(),
+      &stencilSketch(),     &mapSketch(),     &scatterSketch()};
   return all;
 }
 

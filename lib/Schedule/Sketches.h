@@ -16,6 +16,8 @@ const Sketch &contractionSketch();
 const Sketch &mapSketch();
 const Sketch &columnsSketch();
 const Sketch &stencilSketch();
+const Sketch &reuseSketch();
+const Sketch &scatterSketch();
 
 /// The schedules of the sketch `rows` for \p nest.
 std::vector<Schedule> rowsSchedules(kb::NestOp nest, const ChipInfo &chip, const LaunchSizes &sizes,

@@ -89,7 +89,9 @@ void StatementPrinter::print(Operation *op) {
     StringRef type = let.getReassigns() ? StringRef() : let.getType();
     std::string declared = type.empty() ? "" : type.split('[').first.str() + " ";
     StringRef sizes = type.drop_front(std::min(type.size(), type.find('[')));
-    code.line(declared + let.getName() + sizes + (value.empty() ? "" : " = " + value) + ";");
+    std::string name =
+        let.getReassigns() ? text.fill(let.getName(), let.getOperands()) : let.getName().str();
+    code.line(declared + name + sizes + (value.empty() ? "" : " = " + value) + ";");
   } else if (auto when = dyn_cast<kb::WhenOp>(op)) {
     code.open("if (" + conditionOf(when) + ")");
     print(when.getBody().front());
@@ -101,7 +103,8 @@ void StatementPrinter::print(Operation *op) {
     combine(reduce, found == partial.end() ? reduce.getName() : StringRef(found->second),
             text.fill(reduce.getText(), reduce.getOperands(), replaced));
   } else if (auto store = dyn_cast<kb::StoreOp>(op)) {
-    code.line(this->store(store));
+    if (!atomics || !store.getAtomic() || !atomics(store))
+      code.line(this->store(store));
   }
 }
 

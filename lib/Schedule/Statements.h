@@ -20,6 +20,8 @@ struct StatementPrinter {
   std::function<std::string(kb::OperandAttr)> replaced = [](kb::OperandAttr) { return ""; };
   /// Variables that stand in for those that a kb.reduce names.
   std::map<std::string, std::string> partial = {};
+  /// Prints an atomic in another way; false where it is to be printed as it is.
+  std::function<bool(kb::StoreOp)> atomics = {};
   /// The flag of the loop that is printed, where a break stands for clearing it.
   std::string leaves = {};
 

@@ -56,7 +56,8 @@ private:
 class Sketch {
 public:
   virtual ~Sketch();
-  /// `rows`, `map`, `columns`, `contraction`, `stencil`: the value of the key "sketch".
+  /// `rows`, `map`, `columns`, `contraction`, `reuse`, `scatter`, `stencil`: the value of the key
+  /// "sketch".
   virtual llvm::StringRef name() const = 0;
   /// Empty if \p nest is of the sketch's class; otherwise why not, in the user's words.
   virtual std::string whyNot(kb::NestOp nest) const = 0;
@@ -65,6 +66,9 @@ public:
   virtual std::vector<Schedule> schedules(kb::NestOp nest, const ChipInfo &chip,
                                           const LaunchSizes &sizes,
                                           const Freedom &freedom) const = 0;
+  /// Whether \p nest, of the class, has a schedule here that is better than others whatever the
+  /// sizes and the data.
+  virtual bool isSurelyBetter(kb::NestOp nest) const { return false; }
   /// The schedule of a second kernel for launches where that of \p schedule cannot run (a row that
   /// is too long): where the key `otherwise` asks for one. Nothing if there is no better one than
   /// the original.

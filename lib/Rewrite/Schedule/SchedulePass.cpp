@@ -25,7 +25,7 @@ static std::string nameFor(const PassContext &context, const KernelView &kernel,
                            const Schedule &schedule, size_t number) {
   StringRef word = llvm::StringSwitch<StringRef>(schedule.sketch())
                        .Case("map", "wide")
-                       .Cases({"contraction", "stencil"}, "tiled")
+                       .Cases({"contraction", "reuse", "stencil"}, "tiled")
                        .Default(schedule.sketch());
   std::string name = kernel.function()->getNameAsString();
   bool isCamel = name.find('_') == std::string::npos && llvm::any_of(name, llvm::isUpper);
@@ -462,6 +462,10 @@ static std::optional<int64_t> constantTerms(mlir::Block &body) {
 static std::vector<const Sketch *> sketchesFor(kb::NestOp nest) {
   constexpr int64_t fewTerms = 16, fewRows = 32;
   std::vector<const Sketch *> inOrder(sketches());
+  // What surely meets one element combines first.
+  auto scatter = llvm::find(inOrder, findSketch("scatter"));
+  if ((*scatter)->isSurelyBetter(nest))
+    std::rotate(inOrder.begin(), scatter, std::next(scatter));
   auto first =
       llvm::find_if(inOrder, [&](const Sketch *each) { return each->whyNot(nest).empty(); });
   if (first == inOrder.end() || ((*first)->name() != "rows" && (*first)->name() != "columns"))

@@ -159,4 +159,69 @@ def halos(draw, name):
     return Kernel("halos", name, text, f"{name}<<<n, {b}>>>(y_{name}, A_f32, m);", ("f32", "n", "out"))
 
 
-FAMILIES = [halos, halos, halos, ended, ended, placed, paired, worded, worded, fields, sharing, sharing]
+def bodies(draw, name):
+    """Points that all read the same elements in a loop."""
+    kind = draw.choice(["forces", "features", "image", "batch", "distances", "window"])
+    skip = draw.choice(["", "if (j != i)\n        ", "if (i != j)\n        ", "if (a[j] > 0.7f)\n        "])
+    if kind in ("forces", "window"):
+        head, tail, launch = over(draw, "n")
+        width, stop = draw.choice([1, 1, 2, 3]), draw.choice(["n", "n", "m", "n / 2"])
+        element = f"a[{width} * j]" if kind == "forces" else "(a[j] + a[j + 1] - a[j + 2])"
+        term = draw.choice([f"{element} * a[i]", f"fabsf({element} - b[i])", f"({element} - a[i]) * a[{width} * j + {width - 1}]"])
+        reduce = draw.choice(["s += {};", "s = fmaxf(s, {});", "s = s * 0.5f + {};"]).format(term)
+        start, end = draw.choice([("0.0f", "y[i] = s;"), ("y[i]", "y[i] = s * 0.5f;"), ("b[i]", "y[i] += s;")])
+        then = draw.choice(["", f"\n    for (int j = 0; j < {stop}; ++j)\n      s += a[j] - s * 0.125f;"])
+        body = f"float s = {start};\n    for (int j = 0; j < {stop}; ++j)\n      {skip}{reduce}{then}\n    {end}"
+        stopSize = max(width, 1)
+        text = f"__global__ void {name}(float *y, const float *a, const float *b, int n, int m) {{\n  {head}\n    {body}\n  {tail}\n}}\n"
+        return Kernel("bodies", name, text, f"{name}{launch}(y_{name}, in_{name}, b_f32, n, m);", ("f32", "n", "inout"),
+                      [(f"in_{name}", "f32", f"{stopSize} * (n + m) + 3", "uniform(0.25, 1.25)")])
+    if kind in ("features", "distances"):
+        head, tail, launch = over(draw, "n")
+        count = draw.choice([2, 3, 4, 8, "k"])
+        sums = f"float d = 0.0f;\n      for (int l = 0; l < {count}; ++l)\n        d += (a[i * {count} + l] - b[j * {count} + l]) * {draw.choice(['0.5f', 'b[j * %s]' % count, '(a[i * %s + l] - b[j * %s + l])' % (count, count)])};"
+        body = (f"float s = 1e30f;\n    for (int j = 0; j < m; ++j) {{\n      {sums}\n      {'y[i * m + j] = d;' if kind == 'distances' else 's = fminf(s, d);'}\n    }}"
+                + ("\n    y[i] = s;" if kind == "features" else ""))
+        text = f"__global__ void {name}(float *y, const float *a, const float *b, int n, int m, int k) {{\n  {head}\n    {body}\n  {tail}\n}}\n"
+        return Kernel("bodies", name, text, f"{name}{launch}(y_{name}, in_{name}, other_{name}, n, m, k);", ("f32", "n * m", "inout"),
+                      [(f"in_{name}", "f32", f"{count} * n", "uniform(0.25, 1.25)"), (f"other_{name}", "f32", f"{count} * m", "uniform(0.25, 1.25)")])
+    index = "int r = blockIdx.y * blockDim.y + threadIdx.y, c = blockIdx.x * blockDim.x + threadIdx.x;"
+    launch = "<<<dim3((m + 31) / 32, (n + 3) / 4), dim3(32, 4)>>>"
+    element = draw.choice(["b[j]", "b[2 * j + 1]"]) if kind == "image" else draw.choice(["a[r * k + j]", "a[r * k + j] * b[j]"])
+    body = f"float s = 0.0f;\n    for (int j = 0; j < k; ++j)\n      s += {element} * {draw.choice(['(c - j)', 'c', '(r + c)'])};\n    y[{draw.choice(['r * m + c', 'c * n + r'])}] = s;"
+    text = f"__global__ void {name}(float *y, const float *a, const float *b, int n, int m, int k) {{\n  {index}\n  if (r < n && c < m) {{\n    {body}\n  }}\n}}\n"
+    return Kernel("bodies", name, text, f"{name}{launch}(y_{name}, A_f32, in_{name}, n, m, k);", ("f32", "n * m", "inout"),
+                  [(f"in_{name}", "f32", "2 * k", "uniform(-1, 1)")])
+
+
+def scattered(draw, name):
+    """Integers that points combine by atomics: bins, totals, segments, columns."""
+    kind = draw.choice(["bins", "total", "segments", "columns", "named"])
+    operation = draw.choice(["Add", "Add", "Add", "Max", "Min", "Xor", "Or", "And"])
+    value = draw.choice(["1", "a[i]", "a[i] - 7", "i & 15"])
+    guard = draw.choice(["", "if (a[i] > 20)\n      ", "if (a[i] != i)\n      "])
+    head, tail, launch = over(draw, "n")
+    inputs = [(f"in_{name}", "i32", "n * m + n", "uniform(0, 50)"), (f"p_{name}", "i32", "n", "permutation")]
+    if kind == "bins":
+        index = draw.choice(["a[i] & 31", "(a[i] * 3) & 63", "a[i] & 15", "a[i] % 64"])
+        body = f"{guard}atomic{operation}(&y[{index}], {value});"
+    elif kind == "named":
+        body = f"{guard}atomic{operation}(&y[p[i]], {value});"
+    elif kind == "total":
+        body = f"{guard}atomic{operation}({draw.choice(['y', '&y[3]'])}, {value});"
+        if draw.random() < 0.3:
+            body += f"\n    atomicAdd(q, {draw.choice(['1', 'a[i]'])});"
+    else:
+        index = draw.choice(["int r = blockIdx.y * blockDim.y + threadIdx.y, c = blockIdx.x * blockDim.x + threadIdx.x;",
+                             "int t = (blockIdx.y * gridDim.x + blockIdx.x) * 128 + threadIdx.y * 32 + threadIdx.x, r = t / m, c = t % m;"])
+        target = draw.choice(["c", "c * 2 + 1"]) if kind == "columns" else draw.choice(["p[r] * m + c", "(p[r] & 1) * m + c", "p[r]"])
+        value = draw.choice(["a[r * m + c]", "a[r * m + c] * (r + 1)", "a[c]"])
+        text = (f"__global__ void {name}(int *y, const int *a, const int *p, int n, int m) {{\n  {index}\n  if (r < n && c < m)\n    {draw.choice(['', 'if (a[c] > 9)'])}\n"
+                f"    atomic{operation}(&y[{target}], {value});\n}}\n")
+        return Kernel("scattered", name, text, f"{name}<<<dim3((m + 31) / 32, (n + 3) / 4), dim3(32, 4)>>>(y_{name}, in_{name}, p_{name}, n, m);",
+                      ("i32", "(n + 2) * m + 64", "inout"), inputs)
+    text = f"__global__ void {name}(int *y, int *q, const int *a, const int *p, int n, int m) {{\n  {head}\n    {body}\n  {tail}\n}}\n"
+    return Kernel("scattered", name, text, f"{name}{launch}(y_{name}, y_{name} + n + 64, in_{name}, p_{name}, n, m);", ("i32", "n + 65", "inout"), inputs)
+
+
+FAMILIES = [halos, halos, halos, ended, ended, placed, paired, worded, worded, fields, sharing, sharing, bodies, bodies, scattered, scattered]

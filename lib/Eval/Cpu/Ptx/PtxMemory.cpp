@@ -50,6 +50,11 @@ static bool isHint(StringRef part) {
              .Default(false);
 }
 
+/// Elements that a vector form has, 1 without one.
+static unsigned vectorLength(const PtxInstruction &i) {
+  return i.has("v2") ? 2 : i.has("v4") ? 4 : i.has("v8") ? 8 : 1;
+}
+
 Value *PtxTranslator::loadElement(Type *type, Value *address, const Instruction &i,
                                   unsigned align) {
   LoadInst *load = b.CreateAlignedLoad(type, address, Align(align));
@@ -80,7 +85,7 @@ bool PtxTranslator::translateMemory(const Instruction &i) {
   if (!address)
     return false;
   const Operand &data = i.operands[isLoad ? 0 : 1];
-  unsigned count = i.has("v2") ? 2 : i.has("v4") ? 4 : i.has("v8") ? 8 : 1;
+  unsigned count = vectorLength(i);
   unsigned bytes = type.type->getPrimitiveSizeInBits().getFixedValue() / 8;
   if (count > 1 && (data.kind != Operand::Vector || data.elements.size() != count))
     return false;
@@ -110,35 +115,9 @@ bool PtxTranslator::translateMemory(const Instruction &i) {
   return true;
 }
 
-/// atom{.sem}{.scope}{.space}.op.type d, [a], b{, c}; red is the same without d.
-bool PtxTranslator::translateAtomic(const Instruction &i) {
-  bool isReduction = i.parts[0] == "red";
-  if (i.parts[0] != "atom" && !isReduction)
-    return false;
-  PtxType type = instructionType(i);
-  unsigned space = spaceOf(i), first = isReduction ? 0 : 1;
-  if (!type || space == Param || i.operands.size() < first + 2 || i.has("v2") || i.has("v4") ||
-      i.has("v8") || type.type->isIntegerTy(128))
-    return false;
-  Value *address = readAddress(i.operands[first], space);
-  Value *value = read(i.operands[first + 1], type.type);
-  if (!address || !value)
-    return false;
-  unsigned bytes = type.type->getPrimitiveSizeInBits().getFixedValue() / 8;
-  if (i.has("cas")) {
-    Value *desired =
-        i.operands.size() > first + 2 ? read(i.operands[first + 2], type.type) : nullptr;
-    if (!desired)
-      return false;
-    Value *pair =
-        b.CreateAtomicCmpXchg(address, value, desired, Align(bytes), AtomicOrdering::Monotonic,
-                              AtomicOrdering::Monotonic, scopeOf(i, b));
-    if (!isReduction)
-      write(i.operands[0], b.CreateExtractValue(pair, 0));
-    return true;
-  }
+/// What an atom or red does; BAD_BINOP if it is not known.
+static AtomicRMWInst::BinOp operationOf(const PtxInstruction &i, bool isFloat, bool isSigned) {
   using Rmw = AtomicRMWInst;
-  bool isFloat = type.isFloat(), isSigned = type.isSigned;
   Rmw::BinOp operation = Rmw::BAD_BINOP;
   for (const std::string &part : i.parts) {
     auto found = StringSwitch<Rmw::BinOp>(part)
@@ -159,12 +138,76 @@ bool PtxTranslator::translateAtomic(const Instruction &i) {
     if (found != Rmw::BAD_BINOP)
       operation = found;
   }
-  if (operation == Rmw::BAD_BINOP)
+  return operation;
+}
+
+/// atom{.sem}{.scope}{.space}.op{.vec}.type d, [a], b{, c}; red is the same without d. A vector is
+/// as many atomics of its elements, of which each alone is atomic (PTX ISA, "atom").
+bool PtxTranslator::translateAtomic(const Instruction &i) {
+  bool isReduction = i.parts[0] == "red";
+  if (i.parts[0] != "atom" && !isReduction)
+    return false;
+  PtxType type = instructionType(i);
+  unsigned space = spaceOf(i), first = isReduction ? 0 : 1;
+  if (!type || space == Param || i.operands.size() < first + 2 || type.type->isIntegerTy(128))
+    return false;
+  Value *address = readAddress(i.operands[first], space);
+  unsigned count = vectorLength(i);
+  if (count > 1)
+    return address && translateVectorAtomic(i, type, address, count);
+  Value *value = read(i.operands[first + 1], type.type);
+  if (!address || !value)
+    return false;
+  unsigned bytes = type.type->getPrimitiveSizeInBits().getFixedValue() / 8;
+  if (i.has("cas")) {
+    Value *desired =
+        i.operands.size() > first + 2 ? read(i.operands[first + 2], type.type) : nullptr;
+    if (!desired)
+      return false;
+    Value *pair =
+        b.CreateAtomicCmpXchg(address, value, desired, Align(bytes), AtomicOrdering::Monotonic,
+                              AtomicOrdering::Monotonic, scopeOf(i, b));
+    if (!isReduction)
+      write(i.operands[0], b.CreateExtractValue(pair, 0));
+    return true;
+  }
+  AtomicRMWInst::BinOp operation = operationOf(i, type.isFloat(), type.isSigned);
+  if (operation == AtomicRMWInst::BAD_BINOP)
     return false;
   Value *old =
       b.CreateAtomicRMW(operation, address, value, Align(bytes), orderingOf(i), scopeOf(i, b));
   if (!isReduction)
     write(i.operands[0], old);
+  return true;
+}
+
+bool PtxTranslator::translateVectorAtomic(const Instruction &i, PtxType type, Value *address,
+                                          unsigned count) {
+  bool isReduction = i.parts[0] == "red";
+  auto operation = operationOf(i, type.isFloat(), type.isSigned);
+  unsigned bytes = type.type->getPrimitiveSizeInBits().getFixedValue() / 8;
+  auto isVector = [&](const Operand &operand) {
+    return operand.kind == Operand::Vector && operand.elements.size() == count;
+  };
+  if (operation == AtomicRMWInst::BAD_BINOP || i.operands.size() < (isReduction ? 2 : 3) ||
+      !llvm::all_of(i.operands, [&](const Operand &each) {
+        return (&each == &i.operands[isReduction ? 0 : 1]) != isVector(each);
+      }))
+    return false;
+  const Operand &data = i.operands[isReduction ? 1 : 2];
+  SmallVector<Value *> added, old;
+  for (unsigned n = 0; n < count; ++n)
+    if (Value *value = read(data.elements[n], type.type))
+      added.push_back(value);
+  if (added.size() != count)
+    return false;
+  for (unsigned n = 0; n < count; ++n) {
+    Value *at = n ? b.CreateConstGEP1_32(type.type, address, n) : address;
+    old.push_back(b.CreateAtomicRMW(operation, at, added[n], Align(n ? bytes : count * bytes),
+                                    orderingOf(i), scopeOf(i, b)));
+  }
+  for (unsigned n = 0; !isReduction && n < count; ++n)
+    write(i.operands[0].elements[n], old[n]);
   return true;
 }
 

@@ -68,6 +68,8 @@ private:
   bool translateLanes(const Instruction &i);
   bool translateMemory(const Instruction &i);
   bool translateAtomic(const Instruction &i);
+  bool translateVectorAtomic(const Instruction &i, PtxType type, llvm::Value *address,
+                             unsigned count);
   bool translateAsyncCopy(const Instruction &i);
   bool translateSynchronisation(const Instruction &i);
   bool translateMatrix(const Instruction &i);
