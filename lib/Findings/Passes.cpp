@@ -53,7 +53,9 @@ void PassTrials::setPass(ProgramFinding &finding, llvm::StringRef pass,
 
 bool PassTrials::isAskable(llvm::StringRef pass, const KernelView &kernel) const {
   const PassRegistration *registration = registry.lookup(pass);
-  if (!registration || registration->info->deterministic || !registration->info->assisted ||
+  // A rule that is tried first may have a form for a model as well, if that has sites of its own.
+  if (!registration || !registration->info->assisted ||
+      (registration->info->deterministic && registration->info->assisted->matcher.empty()) ||
       !registration->info->refusalFor(context.parsed().command().arch).empty())
     return false;
   return !DataPass(*registration->info).sites(context, kernel).empty();
