@@ -34,6 +34,9 @@ public:
     for (const DeclRefExpr *reference : referencesTo(pointer.variable))
       if (why.empty())
         usePointer(reference, reference);
+    for (const auto *lambda : ast::findAll<LambdaExpr>(pointer.function->getBody()))
+      if (ast::mentions(lambda->getBody(), pointer.variable))
+        stop(lambda, "a lambda uses " + quoted(pointer.variable));
     return why;
   }
 
@@ -283,6 +286,8 @@ bool Follower::usePart(const Expr *part, bool &isWritten) {
   }
   if (const auto *member = dyn_cast_or_null<MemberExpr>(up))
     return isa<FieldDecl>(member->getMemberDecl()) && usePart(member, isWritten);
+  if (const auto *choice = dyn_cast_or_null<ConditionalOperator>(up))
+    return choice->getCond() != part && usePart(choice, isWritten);
   if (const auto *made = dyn_cast_or_null<CXXConstructExpr>(up))
     return made->getConstructor()->isCopyOrMoveConstructor();
   if (const auto *assignment = dyn_cast_or_null<CXXOperatorCallExpr>(up);

@@ -58,6 +58,7 @@ private:
   Parents parents;
   const Stmt *body;
   std::string why;
+  std::vector<const Expr *> needed; ///< calls that the parts' arrays must be declared for
   std::vector<std::pair<const CallExpr *, const Expr *>> wholeCopies; ///< with their sizes
 };
 
@@ -149,6 +150,8 @@ void Life::use(const DeclRefExpr *reference) {
 void Life::useInCall(const CallExpr *call, const Expr *argument, bool isWhole, bool isAddress) {
   const std::string name = "'" + pointer.variable->getNameAsString() + "'";
   const StringRef callee = calleeOf(call);
+  if (callee != "cudaMalloc")
+    needed.push_back(call);
   if (const auto *launch = dyn_cast<CUDAKernelCallExpr>(call); launch && isWhole && !isAddress) {
     const size_t before = pointer.handed.size();
     for (unsigned i = 0; i < call->getNumArgs() && call->getDirectCallee(); ++i)
@@ -222,16 +225,11 @@ void Life::checkPlace() {
     return stop(life.allocation, name + " is declared in another block than it is allocated in,");
   if (!ast::findAll<GotoStmt>(body).empty())
     return stop(body, "the function has a goto; it begins");
-  for (const auto *reference : ast::findAll<DeclRefExpr>(body)) {
-    if (reference->getDecl() != pointer.variable)
-      continue;
-    const SourceManager &sources = context.parsed().sources();
-    const SourceLocation allocated = sources.getExpansionLoc(life.allocation->getBeginLoc());
-    const auto *assignment = dyn_cast_or_null<BinaryOperator>(parentOf(reference));
-    if (!assignment && sources.isBeforeInTranslationUnit(
-                           sources.getExpansionLoc(reference->getLocation()), allocated))
-      return stop(reference, name + " is used before it is allocated,");
-  }
+  const SourceManager &sources = context.parsed().sources();
+  const SourceLocation end = sources.getExpansionLoc(life.allocation->getEndLoc());
+  for (const Expr *each : needed)
+    if (sources.isBeforeInTranslationUnit(sources.getExpansionLoc(each->getBeginLoc()), end))
+      return stop(each, name + " is used before it is allocated,");
 }
 
 /// A loop that launches and does not copy launches again; so do several launches for one copy.

@@ -28,9 +28,9 @@ Layout::Layout(const ASTContext &context, QualType type)
   else if (record->isUnion() || record->isLambda() || record->getNumBases() ||
            !record->isTriviallyCopyable())
     why = quoted + " is no plain structure";
-  else if (isa<ClassTemplateSpecializationDecl>(record) || record->isLocalClass() ||
-           typeName.find('(') != std::string::npos)
-    why = quoted + " is a template's instance or has no name of its own";
+  else if (isa<ClassTemplateSpecializationDecl>(record) ||
+           !record->getDeclContext()->isFileContext() || typeName.find('(') != std::string::npos)
+    why = quoted + " is a template's instance, or a member, or has no name";
   if (!why.empty())
     return;
   int64_t used = 0;

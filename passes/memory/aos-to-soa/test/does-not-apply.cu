@@ -60,7 +60,7 @@ template <class T> struct Twins {
   T x, y, z;
 };
 // CHECK: Function: made
-// CHECK: ''Twins<float>'' is a template''s instance or has no name of its own
+// CHECK: ''Twins<float>'' is a template''s instance, or a member, or has no name
 __global__ void made(const Twins<float> *b, float *out) { out[threadIdx.x] = b[threadIdx.x].x; }
 void run_made(float *out) {
   Twins<float> *d;
@@ -353,4 +353,41 @@ void run_once(const Body *host, float *out, int m) {
     cudaMemcpy(d, host, m * sizeof(Body), cudaMemcpyHostToDevice);
     once<<<1, n>>>(d, out);
   }
+}
+
+// CHECK: Function: captured
+// CHECK: a lambda uses ''b'' at line
+__global__ void captured(const Body *b, float *out) {
+  auto mass = [b](int i) { return b[i].mass; };
+  out[threadIdx.x] = mass(threadIdx.x);
+}
+void run_captured(float *out) {
+  Body *d;
+  cudaMalloc(&d, n * sizeof(Body));
+  captured<<<1, n>>>(d, out);
+}
+
+struct Owner {
+  struct Part {
+    float x, y, z;
+  };
+};
+// CHECK: Function: owned
+// CHECK: ''Owner::Part'' is a template''s instance, or a member, or has no name
+__global__ void owned(const Owner::Part *b, float *out) { out[threadIdx.x] = b[threadIdx.x].x; }
+void run_owned(float *out) {
+  Owner::Part *d;
+  cudaMalloc(&d, n * sizeof(Owner::Part));
+  owned<<<1, n>>>(d, out);
+}
+
+// CHECK: Function: early
+// CHECK: ''d'' is used before it is allocated, at line
+__global__ void early(const Body *b, float *out) { out[threadIdx.x] = b[threadIdx.x].mass; }
+int run_early(float *out) {
+  Body *d;
+  if (cudaMalloc(&d, n * sizeof(Body)) == cudaSuccess) {
+    early<<<1, n>>>(d, out);
+  }
+  return 0;
 }

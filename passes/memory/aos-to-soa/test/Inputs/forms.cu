@@ -46,7 +46,7 @@ __global__ void forms(Cell *__restrict__ cells, int n) {
 __global__ void copies(const Cell *cells, float *out) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   Cell cell = cells[i];
-  out[i] = cell.at[1] + cell.speed;
+  out[i] = cell.at[1] + cell.speed + (i ? cells[i].age : cells[0].age);
 }
 __global__ void energies(const Cell *cells, float *out, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -56,7 +56,10 @@ __global__ void energies(const Cell *cells, float *out, int n) {
 // The index of a structure may be a field of another one; all fields of a copied one are used.
 __global__ void relink(Link *to, const Link *from, float *out) {
   int i = threadIdx.x;
-  out[i] = from[from[i].next].weight;
+  __shared__ Link tile[256];
+  tile[i] = from[i];
+  __syncthreads();
+  out[i] = from[from[i].next].weight + tile[255 - i].weight;
   if (i > 3)
     to[i] = from[i];
 }
