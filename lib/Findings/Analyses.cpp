@@ -143,6 +143,18 @@ static bool completeBlock(LaunchValues &values) {
   return false;
 }
 
+/// Whether \p access is to an array of structures of \p stride bytes.
+static bool isInStructure(kb::AccessOp access, int64_t stride) {
+  const int64_t argument = access.getBase().getArgument();
+  const auto params = access->getParentOfType<kb::KernelOp>().getParams();
+  if (access.getBase().getKind() != kb::BaseKind::Argument || argument < 0 ||
+      argument >= int64_t(params.size()))
+    return false;
+  constexpr int64_t widestScalar = 8;
+  return stride > widestScalar &&
+         mlir::cast<kb::ParamAttr>(params[argument]).getElementBytes() == stride;
+}
+
 /// An address without the loops that walk through one structure.
 struct PlaceInStructure {
   llvm::SmallVector<mlir::StringAttr> loops; ///< that are left, in the order of the dimensions
@@ -157,6 +169,7 @@ static PlaceInStructure placeInStructure(kb::AccessOp access, kb::ExprAttr addre
   llvm::SmallVector<mlir::AffineExpr> dims;
   mlir::MLIRContext *context = access.getContext();
   const mlir::AffineMap map = address.getMap();
+  const bool isStructure = isInStructure(access, stride);
   for (unsigned i = 0; i < map.getNumDims(); ++i)
     dims.push_back(mlir::getAffineDimExpr(i, context));
   for (auto [i, name] : llvm::enumerate(address.getLoops())) {
@@ -170,7 +183,11 @@ static PlaceInStructure placeInStructure(kb::AccessOp access, kb::ExprAttr addre
     for (kb::LoopOp loop : kb::enclosingLoops(access))
       if (!count && loop.getName() == name.getValue())
         count = loop.getTripCount();
-    if (!step || !count || *count <= 0 || *count > stride ||
+    // An array in a structure may be walked through as a whole.
+    if (step && !count && isStructure && step.getValue() != 0)
+      count = stride / std::abs(step.getValue());
+    const bool isFixed = step && step.getValue() == 0;
+    if (!step || !count || !(isFixed || isStructure) || *count <= 0 || *count > stride ||
         std::abs(step.getValue()) > stride / *count) {
       dim = mlir::getAffineDimExpr(kb::firstLoopDim + place.loops.size(), context);
       place.loops.push_back(name);
@@ -287,7 +304,7 @@ static std::optional<AccessFinding> contendedAtomic(const PassContext &context,
                                                     const KernelView &kernel, kb::AccessOp access,
                                                     LaunchValues values) {
   if (access.getKind() != kb::AccessKind::Atomic || access.getSpace() == kb::MemorySpace::Shared ||
-      runsInFewLanes(access) || !threadsMeet(access))
+      runsInFewLanes(access) || mayHaveFewerLanes(access) || !threadsMeet(access))
     return std::nullopt;
   const bool blockKnown = completeBlock(values);
   const unsigned axis = values.block[0] == 1 ? 1 : 0;
@@ -298,8 +315,7 @@ static std::optional<AccessFinding> contendedAtomic(const PassContext &context,
   std::optional<AccessFinding> found = findingOf(context, "contended-atomics", kernel, access);
   if (!found)
     return std::nullopt;
-  found->finding.proof =
-      blockKnown && !mayHaveFewerLanes(access) ? FindingProof::Proven : FindingProof::Estimated;
+  found->finding.proof = blockKnown ? FindingProof::Proven : FindingProof::Estimated;
   found->finding.message = "meet: all threads of a block update one element";
   return found;
 }

@@ -70,7 +70,19 @@ static bool mayStoreThroughAlias(const KernelView &kernel) {
       ++pointers;
       mutables += !each->getType()->getPointeeType().isConstQualified();
     }
-  return pointers > 1 && mutables > 0;
+  if (pointers < 2 || mutables == 0)
+    return false;
+  // Nothing that is loaded can change where nothing is loaded.
+  bool loads = kernel.ops.empty();
+  for (kb::KernelOp op : kernel.ops)
+    op->walk([&](mlir::Operation *each) {
+      auto access = mlir::dyn_cast<kb::AccessOp>(each);
+      loads |= access ? access.getKind() != kb::AccessKind::Store &&
+                            access.getSpace() != kb::MemorySpace::Shared &&
+                            access.getSpace() != kb::MemorySpace::Local
+                      : mlir::isa<kb::CallOp, kb::OpaqueOp>(each);
+    });
+  return loads;
 }
 
 bool kbopt::threadsMeet(kb::AccessOp atomic) {
