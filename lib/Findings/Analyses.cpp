@@ -299,12 +299,20 @@ static std::optional<AccessFinding> bankConflict(const PassContext &context,
   return found;
 }
 
+/// Whether \p expr, an atomic, only loads: __nv_atomic_load_n and its relatives.
+static bool isAtomicLoad(const clang::Expr *expr) {
+  const auto *call = llvm::dyn_cast_or_null<clang::CallExpr>(expr ? expr->IgnoreImpCasts() : expr);
+  const clang::FunctionDecl *callee = call ? call->getDirectCallee() : nullptr;
+  return callee && callee->getIdentifier() && callee->getName().contains("atomic_load");
+}
+
 /// An atomic with which all threads of a block update one element.
 static std::optional<AccessFinding> contendedAtomic(const PassContext &context,
                                                     const KernelView &kernel, kb::AccessOp access,
                                                     LaunchValues values) {
   if (access.getKind() != kb::AccessKind::Atomic || access.getSpace() == kb::MemorySpace::Shared ||
-      runsInFewLanes(access) || mayHaveFewerLanes(access) || !threadsMeet(access))
+      runsInFewLanes(access) || mayHaveFewerLanes(access) || !threadsMeet(access) ||
+      isAtomicLoad(context.imported().exprOf(access)))
     return std::nullopt;
   const bool blockKnown = completeBlock(values);
   const unsigned axis = values.block[0] == 1 ? 1 : 0;

@@ -46,7 +46,7 @@ struct Calls : DynamicRecursiveASTVisitor {
   }
 };
 
-/// The value of \p expr in \p function, whoever calls that.
+/// The value of \p expr in \p function: a constant, or what all callers give a parameter.
 std::optional<int64_t> valueOf(const ParsedProgram &program, const Expr *expr,
                                const FunctionDecl *function, unsigned depth) {
   expr = ast::resolve(expr, function);

@@ -20,7 +20,7 @@ struct Call {
   const FunctionDecl *caller;
 };
 
-/// Who calls each of the user's functions, or does something else with it.
+/// The calls of each of the user's functions, and its other mentions.
 struct Callers : DynamicRecursiveASTVisitor {
   explicit Callers(const ParsedProgram &program) : program(&program) {
     ShouldVisitTemplateInstantiations = true;
@@ -187,7 +187,7 @@ void Plan::addArray(const VarDecl *variable, const FunctionDecl *host) {
     addParameter(pointer->handed[i].callee, pointer->handed[i].parameter);
 }
 
-/// Who hands a pointer on uses what its callee uses.
+/// A function that hands a pointer on uses what its callee uses.
 void Plan::spreadUses() {
   for (const auto &each : all)
     if (each->names.empty() && isa<ParmVarDecl>(each->variable) && each->handed.empty())
