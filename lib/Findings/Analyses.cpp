@@ -55,6 +55,49 @@ static bool mayHaveFewerLanes(kb::AccessOp access) {
   return access.getDomain() && !access.getDomain()->getExact();
 }
 
+/// Whether \p access stands in a loop from an element of the thread's own to an end that all
+/// threads share, though the threads are more than one element apart: what is left behind the
+/// vectors of all threads, which one thread alone may do.
+static bool isRemainder(kb::AccessOp access, unsigned axis) {
+  for (auto loop = access->getParentOfType<kb::LoopOp>(); loop;
+       loop = loop->getParentOfType<kb::LoopOp>()) {
+    std::optional<kb::ExprAttr> trip = loop.getTrip();
+    if (!trip)
+      continue;
+    const mlir::AffineMap map = trip->getMap();
+    mlir::AffineExpr thread = mlir::getAffineDimExpr(kb::tidDim + axis, access.getContext());
+    auto step = mlir::dyn_cast<mlir::AffineConstantExpr>(
+        mlir::simplifyAffineExpr(trip->getExpr().replace(thread, thread + 1) - trip->getExpr(),
+                                 map.getNumDims(), map.getNumSymbols()));
+    if (step && step.getValue() < -1)
+      return true;
+  }
+  return false;
+}
+
+/// Whether \p stride is a field of a structure that no loop and no condition of the kernel asks
+/// for: the step of a view, which is 1 for most.
+static bool isStepOfView(kb::AccessOp access, const LaneStride &stride) {
+  bool isExtent = false;
+  llvm::StringRef field;
+  for (mlir::StringAttr symbol : access.getAddress()->getSymbols())
+    if (symbol.getValue().contains('.') &&
+        llvm::StringRef(stride.text).starts_with(symbol.getValue()))
+      field = symbol.getValue();
+  if (field.empty())
+    return false;
+  auto asks = [&](llvm::ArrayRef<mlir::StringAttr> symbols) {
+    return llvm::any_of(symbols, [&](mlir::StringAttr each) { return each.getValue() == field; });
+  };
+  access->getParentOfType<kb::KernelOp>()->walk([&](mlir::Operation *op) {
+    if (auto loop = mlir::dyn_cast<kb::LoopOp>(op); loop && loop.getTrip())
+      isExtent |= asks(loop.getTrip()->getSymbols());
+    if (auto other = mlir::dyn_cast<kb::AccessOp>(op); other && other.getDomain())
+      isExtent |= asks(other.getDomain()->getSymbols());
+  });
+  return !isExtent;
+}
+
 /// A finding of one access. Those of one kernel with the same rule and cause are one finding.
 struct AccessFinding {
   ProgramFinding finding; ///< its message is what is said of the accesses
@@ -100,6 +143,67 @@ static bool completeBlock(LaunchValues &values) {
   return false;
 }
 
+/// Whether \p access is to an array of structures of \p stride bytes.
+static bool isInStructure(kb::AccessOp access, int64_t stride) {
+  const int64_t argument = access.getBase().getArgument();
+  const auto params = access->getParentOfType<kb::KernelOp>().getParams();
+  if (access.getBase().getKind() != kb::BaseKind::Argument || argument < 0 ||
+      argument >= int64_t(params.size()))
+    return false;
+  constexpr int64_t widestScalar = 8;
+  return stride > widestScalar &&
+         mlir::cast<kb::ParamAttr>(params[argument]).getElementBytes() == stride;
+}
+
+/// An address without the loops that walk through one structure.
+struct PlaceInStructure {
+  llvm::SmallVector<mlir::StringAttr> loops; ///< that are left, in the order of the dimensions
+  mlir::AffineExpr expr;
+  llvm::SmallVector<int64_t> offsets{0}; ///< what the others add
+};
+
+/// Where \p access, at \p address, starts in a structure of \p stride bytes.
+static PlaceInStructure placeInStructure(kb::AccessOp access, kb::ExprAttr address,
+                                         int64_t stride) {
+  PlaceInStructure place;
+  llvm::SmallVector<mlir::AffineExpr> dims;
+  mlir::MLIRContext *context = access.getContext();
+  const mlir::AffineMap map = address.getMap();
+  const bool isStructure = isInStructure(access, stride);
+  for (unsigned i = 0; i < map.getNumDims(); ++i)
+    dims.push_back(mlir::getAffineDimExpr(i, context));
+  for (auto [i, name] : llvm::enumerate(address.getLoops())) {
+    mlir::AffineExpr &dim = dims[kb::firstLoopDim + i];
+    auto step = mlir::dyn_cast<mlir::AffineConstantExpr>(
+        mlir::simplifyAffineExpr(address.getExpr().replace(dim, dim + 1) - address.getExpr(),
+                                 map.getNumDims(), map.getNumSymbols()));
+    // A loop that the address does not move in has one place.
+    std::optional<int64_t> count =
+        step && step.getValue() == 0 ? std::optional<int64_t>(1) : std::nullopt;
+    for (kb::LoopOp loop : kb::enclosingLoops(access))
+      if (!count && loop.getName() == name.getValue())
+        count = loop.getTripCount();
+    // An array in a structure may be walked through as a whole.
+    if (step && !count && isStructure && step.getValue() != 0)
+      count = stride / std::abs(step.getValue());
+    const bool isFixed = step && step.getValue() == 0;
+    if (!step || !count || !(isFixed || isStructure) || *count <= 0 || *count > stride ||
+        std::abs(step.getValue()) > stride / *count) {
+      dim = mlir::getAffineDimExpr(kb::firstLoopDim + place.loops.size(), context);
+      place.loops.push_back(name);
+      continue;
+    }
+    dim = mlir::getAffineConstantExpr(0, context);
+    llvm::SmallVector<int64_t> all;
+    for (int64_t at : place.offsets)
+      for (int64_t k = 0; k < *count; ++k)
+        all.push_back(at + k * step.getValue());
+    place.offsets = std::move(all);
+  }
+  place.expr = address.getExpr().replaceDims(dims);
+  return place;
+}
+
 /// Whether half of the \p stride bytes from one thread's element to the next, or more, are touched
 /// by accesses of \p access's kind: the fields of a structure share its sectors. What a copy of a
 /// structure moves as a whole, and no field reads, does not count.
@@ -107,17 +211,25 @@ static bool usesHalf(kb::AccessOp access, int64_t stride) {
   if (stride > largeStructure)
     return false;
   const kb::ExprAttr address = access.getAddressAttr();
+  const PlaceInStructure own = placeInStructure(access, address, stride);
   llvm::BitVector touched(stride);
   access->getParentOfType<kb::KernelOp>()->walk([&](kb::AccessOp other) {
     const kb::ExprAttr at = other.getAddressAttr();
     if (!at || other.getKind() != access.getKind() || other.getBase() != access.getBase() ||
-        other.getType() == "bytes" || at.getLoops() != address.getLoops() ||
-        at.getSymbols() != address.getSymbols())
+        other.getType() == "bytes" || at.getSymbols() != address.getSymbols())
       return;
+    const PlaceInStructure place = placeInStructure(other, at, stride);
+    if (place.loops != own.loops)
+      return;
+    const mlir::AffineMap map = address.getMap();
     auto apart = mlir::dyn_cast<mlir::AffineConstantExpr>(mlir::simplifyAffineExpr(
-        at.getExpr() - address.getExpr(), at.getMap().getNumDims(), at.getMap().getNumSymbols()));
-    for (int64_t byte = 0; apart && byte < int64_t(other.getBytes()); ++byte)
-      touched.set(llvm::mod(apart.getValue() + byte, stride));
+        place.expr - own.expr, std::max(map.getNumDims(), at.getMap().getNumDims()),
+        map.getNumSymbols()));
+    if (!apart)
+      return;
+    for (int64_t offset : place.offsets)
+      for (int64_t byte = 0; byte < int64_t(other.getBytes()); ++byte)
+        touched.set(llvm::mod(apart.getValue() + offset + byte, stride));
   });
   return 2 * int64_t(touched.count()) >= stride;
 }
@@ -132,6 +244,8 @@ static std::optional<AccessFinding> uncoalesced(const PassContext &context,
   const unsigned axis = values.block[0] == 1 ? 1 : 0;
   const LaneStride stride = laneStride(access, axis, values);
   if (stride.kind != StrideClass::Constant && stride.kind != StrideClass::Symbolic)
+    return std::nullopt;
+  if (isRemainder(access, axis) || isStepOfView(access, stride))
     return std::nullopt;
   for (mlir::StringAttr symbol : access.getAddress()->getSymbols())
     values.symbols.try_emplace(symbol.getValue(), typicalExtent);
@@ -185,12 +299,20 @@ static std::optional<AccessFinding> bankConflict(const PassContext &context,
   return found;
 }
 
+/// Whether \p expr, an atomic, only loads: __nv_atomic_load_n and its relatives.
+static bool isAtomicLoad(const clang::Expr *expr) {
+  const auto *call = llvm::dyn_cast_or_null<clang::CallExpr>(expr ? expr->IgnoreImpCasts() : expr);
+  const clang::FunctionDecl *callee = call ? call->getDirectCallee() : nullptr;
+  return callee && callee->getIdentifier() && callee->getName().contains("atomic_load");
+}
+
 /// An atomic with which all threads of a block update one element.
 static std::optional<AccessFinding> contendedAtomic(const PassContext &context,
                                                     const KernelView &kernel, kb::AccessOp access,
                                                     LaunchValues values) {
   if (access.getKind() != kb::AccessKind::Atomic || access.getSpace() == kb::MemorySpace::Shared ||
-      runsInFewLanes(access) || !threadsMeet(access))
+      runsInFewLanes(access) || mayHaveFewerLanes(access) || !threadsMeet(access) ||
+      isAtomicLoad(context.imported().exprOf(access)))
     return std::nullopt;
   const bool blockKnown = completeBlock(values);
   const unsigned axis = values.block[0] == 1 ? 1 : 0;
@@ -201,8 +323,7 @@ static std::optional<AccessFinding> contendedAtomic(const PassContext &context,
   std::optional<AccessFinding> found = findingOf(context, "contended-atomics", kernel, access);
   if (!found)
     return std::nullopt;
-  found->finding.proof =
-      blockKnown && !mayHaveFewerLanes(access) ? FindingProof::Proven : FindingProof::Estimated;
+  found->finding.proof = blockKnown ? FindingProof::Proven : FindingProof::Estimated;
   found->finding.message = "meet: all threads of a block update one element";
   return found;
 }
@@ -318,7 +439,8 @@ void kbopt::addAnalysisFindings(const PassContext &context, const KernelView &ke
                                 PassTrials &trials, std::vector<ProgramFinding> &findings) {
   std::vector<AccessFinding> found;
   for (kb::KernelOp op : kernel.ops) {
-    const LaunchValues values = LaunchValues::common(op);
+    LaunchValues values = LaunchValues::common(op);
+    addArgumentValues(context, op, values);
     addSingleThreads(context, kernel, op, findings);
     op->walk([&](kb::AccessOp access) {
       for (auto *question : {uncoalesced, bankConflict, contendedAtomic})

@@ -54,6 +54,9 @@ private:
 void tryPasses(const PassContext &context, const KernelView &kernel, PassTrials &trials,
                kb::AccessOp access, ProgramFinding &finding);
 
+/// Adds the scalar arguments to which all launches of \p kernel give one constant.
+void addArgumentValues(const PassContext &context, kb::KernelOp kernel, LaunchValues &values);
+
 /// Whether the threads of a block can meet at \p atomic: more than one gets there, and they do not
 /// each have an element of their own.
 bool threadsMeet(kb::AccessOp atomic);

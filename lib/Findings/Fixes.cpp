@@ -98,10 +98,32 @@ static bool mends(const PassContext &context, llvm::StringRef rule, const Applie
          (other == StrideClass::Unit || other == StrideClass::Uniform);
 }
 
-/// Whether the pass for a model \p pass is for what \p access does: structures are taken apart
-/// where a field of one is accessed.
-static bool isFor(llvm::StringRef pass, const clang::Expr *access) {
-  return pass != "aos-to-soa" || llvm::isa<clang::MemberExpr>(access->IgnoreParenImpCasts());
+/// Whether \p pass is for what \p access does: structures are taken apart where neighbouring
+/// threads access a field of neighbouring structures.
+static bool isFor(const PassContext &context, llvm::StringRef pass, kb::AccessOp access) {
+  if (pass != "aos-to-soa")
+    return true;
+  const LaunchValues values = LaunchValues::common(access->getParentOfType<kb::KernelOp>());
+  const LaneStride stride = laneStride(access, values.block[0] == 1 ? 1 : 0, values);
+  if (stride.kind != StrideClass::Constant)
+    return false;
+  const clang::ASTContext &ast = context.parsed().context();
+  const clang::Expr *expr = context.imported().exprOf(access)->IgnoreParenImpCasts();
+  for (;;) {
+    if (const auto *subscript = llvm::dyn_cast<clang::ArraySubscriptExpr>(expr)) {
+      expr = subscript->getBase()->IgnoreParenImpCasts();
+      continue;
+    }
+    const auto *member = llvm::dyn_cast<clang::MemberExpr>(expr);
+    if (!member)
+      return false;
+    clang::QualType type = member->getBase()->getType();
+    type = member->isArrow() ? type->getPointeeType() : type;
+    if (!type.isNull() && !type->isDependentType() && !type->isIncompleteType() &&
+        ast.getTypeSizeInChars(type).getQuantity() == std::abs(stride.bytes))
+      return true;
+    expr = member->getBase()->IgnoreParenImpCasts();
+  }
 }
 
 void kbopt::tryPasses(const PassContext &context, const KernelView &kernel, PassTrials &trials,
@@ -109,7 +131,7 @@ void kbopt::tryPasses(const PassContext &context, const KernelView &kernel, Pass
   const auto &passes = findingRule(finding.rule)->passes;
   for (llvm::StringRef pass : passes)
     for (const AppliedSite &applied : trials.at(pass, kernel))
-      if (mends(context, finding.rule, applied, access))
+      if (isFor(context, pass, access) && mends(context, finding.rule, applied, access))
         return trials.setPass(finding, pass, applied.rewrite);
   constexpr llvm::StringLiteral schedule = "schedule";
   if (llvm::is_contained(passes, schedule) && needsLaunch(context, kernel, access)) {
@@ -117,8 +139,7 @@ void kbopt::tryPasses(const PassContext &context, const KernelView &kernel, Pass
     return;
   }
   const auto *assisted = llvm::find_if(passes, [&](llvm::StringRef pass) {
-    return !pass.empty() && isFor(pass, context.imported().exprOf(access)) &&
-           trials.isAskable(pass, kernel);
+    return !pass.empty() && isFor(context, pass, access) && trials.isAskable(pass, kernel);
   });
   if (assisted != passes.end())
     finding.assistedPass = assisted->str();

@@ -53,7 +53,9 @@ void PassTrials::setPass(ProgramFinding &finding, llvm::StringRef pass,
 
 bool PassTrials::isAskable(llvm::StringRef pass, const KernelView &kernel) const {
   const PassRegistration *registration = registry.lookup(pass);
-  if (!registration || registration->info->deterministic || !registration->info->assisted ||
+  // A rule that is tried first may have a form for a model as well, if that has sites of its own.
+  if (!registration || !registration->info->assisted ||
+      (registration->info->deterministic && registration->info->assisted->matcher.empty()) ||
       !registration->info->refusalFor(context.parsed().command().arch).empty())
     return false;
   return !DataPass(*registration->info).sites(context, kernel).empty();
@@ -68,7 +70,19 @@ static bool mayStoreThroughAlias(const KernelView &kernel) {
       ++pointers;
       mutables += !each->getType()->getPointeeType().isConstQualified();
     }
-  return pointers > 1 && mutables > 0;
+  if (pointers < 2 || mutables == 0)
+    return false;
+  // Nothing that is loaded can change where nothing is loaded.
+  bool loads = kernel.ops.empty();
+  for (kb::KernelOp op : kernel.ops)
+    op->walk([&](mlir::Operation *each) {
+      auto access = mlir::dyn_cast<kb::AccessOp>(each);
+      loads |= access ? access.getKind() != kb::AccessKind::Store &&
+                            access.getSpace() != kb::MemorySpace::Shared &&
+                            access.getSpace() != kb::MemorySpace::Local
+                      : mlir::isa<kb::CallOp, kb::OpaqueOp>(each);
+    });
+  return loads;
 }
 
 bool kbopt::threadsMeet(kb::AccessOp atomic) {
