@@ -274,13 +274,20 @@ static bool isDecidedByData(const Access &access) {
 std::optional<SmallVector<std::string>> Question::basesThatMayMeet() {
   SmallVector<std::string> names;
   bool doMeet = false;
-  forEachPair([&](const Access &store, const Access &other) -> std::string {
-    NestSystem system = meeting(store, other);
-    if (areApart(system, store, other))
-      return "";
+  auto add = [&](const Access &store) {
     std::string name = store.base().getName().str();
     if (!llvm::is_contained(names, name))
       names.push_back(name);
+  };
+  forEachPair([&](const Access &store, const Access &other) -> std::string {
+    if (isLate) { // the others may meet as well
+      add(store);
+      return "";
+    }
+    NestSystem system = meeting(store, other);
+    if (areApart(system, store, other))
+      return "";
+    add(store);
     bool isData = isDecidedByData(store) || isDecidedByData(other);
     for (unsigned i = 0; i < dims && !isData; ++i) {
       NestSystem ordered = system;
@@ -301,6 +308,10 @@ Answer Question::isLegal(bool isApart) {
     return Answer::yes();
   return answer(forEachPair([&](const Access &store, const Access &other) -> std::string {
     bool isSame = &store == &other;
+    bool sharesLoop = !store.overs.empty() && !other.overs.empty() &&
+                      store.overs.front() == other.overs.front();
+    if (isRacefree(store) && !sharesLoop)
+      return "";
     NestSystem system = meeting(store, other);
     if (!areApart(system, store, other))
       return (isSame || other.stores
