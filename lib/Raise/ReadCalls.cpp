@@ -264,7 +264,8 @@ static bool capturesConstants(const CXXRecordDecl *lambda, const FunctionDecl *k
 }
 
 bool ThreadReader::bindObject(const CallExpr *call, const CXXMethodDecl *method,
-                              llvm::SmallVectorImpl<const Expr *> &arguments, const Expr *&called) {
+                              llvm::SmallVectorImpl<const Expr *> &arguments, const Expr *&called,
+                              std::optional<View> &seen) {
   if (method->isVirtual() || llvm::isa<CXXConstructorDecl, CXXDestructorDecl>(method))
     return false;
   if (method->isStatic())
@@ -276,6 +277,8 @@ bool ThreadReader::bindObject(const CallExpr *call, const CXXMethodDecl *method,
     whole = strip(arguments.front());
     arguments.erase(arguments.begin());
   }
+  if (whole && (seen = viewOf(whole)))
+    return true;
   if (whole && llvm::isa<CXXThisExpr>(whole))
     whole = object;
   else if (whole && mentionsThis(whole))
@@ -296,7 +299,7 @@ bool ThreadReader::bindObject(const CallExpr *call, const CXXMethodDecl *method,
   std::optional<Pointer> place = hasFields && !isElement ? placeInMemory(whole) : std::nullopt;
   isElement |= place && !place->whole.isNull();
   called = whole;
-  return !isDerived &&
+  return (!isDerived || isGiven) &&
          ((value && value->kind == Value::Vector) || isElement ||
           (isGiven && (method->isConst() || (call->isGLValue() && onlyReturn(method)))));
 }
@@ -318,8 +321,9 @@ std::optional<Text> ThreadReader::inlineCall(const CallExpr *call, Body &out) {
     return std::nullopt;
   llvm::SmallVector<const Expr *> arguments(call->arguments());
   const Expr *called = nullptr;
+  std::optional<View> seen;
   if (const auto *method = llvm::dyn_cast<CXXMethodDecl>(definition))
-    if (!bindObject(call, method, arguments, called))
+    if (!bindObject(call, method, arguments, called, seen))
       return std::nullopt;
   const Stmt *body = definition->getBody();
   findUntrackedVariables(body, ast, untracked, forms, moves, choices, false);
@@ -341,6 +345,7 @@ std::optional<Text> ThreadReader::inlineCall(const CallExpr *call, Body &out) {
   }
   Inlined *outer = std::exchange(inlined, &here);
   const Expr *outerObject = std::exchange(object, called);
+  llvm::SaveAndRestore<const View *> outerView(view, seen ? &*seen : nullptr);
   unsigned depth = std::exchange(loopDepth, 0);
   std::vector<Frame> loopsAround = std::exchange(frames, {});
   llvm::SaveAndRestore lifts(isLifting, false);
@@ -367,15 +372,17 @@ std::optional<Text> ThreadReader::inlineCall(const CallExpr *call, Body &out) {
 
 std::optional<Pointer> ThreadReader::placeOfCall(const CallExpr *call) {
   const FunctionDecl *callee = call->getDirectCallee(), *definition = nullptr;
-  if (!callee || !call->isGLValue() || !callee->isDefined(definition) || inlineDepth > 4 ||
-      ast.getSourceManager().isInSystemHeader(definition->getLocation()))
+  const bool isPlace = call->isGLValue();
+  if (!callee || !(isPlace || call->getType()->isPointerType()) || !callee->isDefined(definition) ||
+      inlineDepth > 4 || ast.getSourceManager().isInSystemHeader(definition->getLocation()))
     return std::nullopt;
   const Expr *result = onlyReturn(definition), *called = nullptr;
+  std::optional<View> seen;
   llvm::SmallVector<const Expr *> arguments(call->arguments());
   if (!result || result->HasSideEffects(ast))
     return std::nullopt;
   if (const auto *method = llvm::dyn_cast<CXXMethodDecl>(definition))
-    if (!bindObject(call, method, arguments, called))
+    if (!bindObject(call, method, arguments, called, seen))
       return std::nullopt;
   for (auto [parameter, argument] : llvm::zip(definition->parameters(), arguments)) {
     if (parameter->getType()->isPointerType()) {
@@ -394,7 +401,8 @@ std::optional<Pointer> ThreadReader::placeOfCall(const CallExpr *call) {
   }
   llvm::SaveAndRestore depth(inlineDepth, inlineDepth + 1);
   llvm::SaveAndRestore outer(object, called ? called : object);
-  return placeInMemory(result);
+  llvm::SaveAndRestore<const View *> outerView(view, seen ? &*seen : called ? nullptr : view);
+  return isPlace ? placeInMemory(result) : evaluatePointer(result);
 }
 
 void ThreadReader::readResult(const ReturnStmt *statement, Body &out) {

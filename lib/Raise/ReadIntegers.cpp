@@ -157,6 +157,9 @@ std::optional<Integer> ThreadReader::evaluate(const Expr *expr) {
   if (auto *call = llvm::dyn_cast<CallExpr>(inner))
     return evaluateCall(call);
   if (llvm::isa<MemberExpr, ArraySubscriptExpr>(inner))
+    if (std::optional<Integer> known = evaluateInView(llvm::cast<Expr>(inner)))
+      return known;
+  if (llvm::isa<MemberExpr, ArraySubscriptExpr>(inner))
     if (std::optional<Integer> field = evaluateField(llvm::cast<Expr>(inner)))
       return field;
   if (mayLoad && (llvm::isa<ArraySubscriptExpr>(inner) || llvm::isa<UnaryOperator>(inner)))
@@ -387,10 +390,11 @@ std::optional<Integer> ThreadReader::evaluateCall(const CallExpr *call) {
   const Expr *result = callee && callee->isDefined(callee) ? onlyReturn(callee) : nullptr;
   llvm::SmallVector<const Expr *> given(call->arguments());
   const Expr *called = nullptr;
+  std::optional<View> seen;
   if (!result || inlineDepth > 4)
     return std::nullopt;
   if (const auto *method = llvm::dyn_cast<CXXMethodDecl>(callee)) // also a lambda or a functor
-    if (!bindObject(call, method, given, called))
+    if (!bindObject(call, method, given, called, seen))
       return std::nullopt;
   llvm::SmallVector<Integer> arguments;
   for (const Expr *argument : given) {
@@ -407,7 +411,82 @@ std::optional<Integer> ThreadReader::evaluateCall(const CallExpr *call) {
   }
   llvm::SaveAndRestore depth(inlineDepth, inlineDepth + 1);
   llvm::SaveAndRestore outerObject(object, called ? called : object);
+  llvm::SaveAndRestore<const View *> outerView(view, seen ? &*seen : called ? nullptr : view);
   return evaluate(result);
+}
+
+/// Where \p base begins in an object of \p type, which is one or has it as its direct base.
+static std::optional<int64_t> baseOffset(const ASTContext &ast, QualType type,
+                                         const RecordDecl *base) {
+  if (type->isPointerType())
+    type = type->getPointeeType();
+  const auto *record = type.getNonReferenceType()->getAsCXXRecordDecl();
+  if (!record || !record->getDefinition() || record->getCanonicalDecl() == base->getCanonicalDecl())
+    return 0;
+  for (const CXXBaseSpecifier &each : record->getDefinition()->bases())
+    if (const auto *own = each.getType()->getAsCXXRecordDecl();
+        own && own->getCanonicalDecl() == base->getCanonicalDecl() && !each.isVirtual())
+      return ast.getASTRecordLayout(record).getBaseClassOffset(own).getQuantity();
+  return std::nullopt;
+}
+
+/// The public method of \p record, or of its base \p base, that only returns \p field, or an
+/// element of it; null if there is none that host and device may call.
+static const CXXMethodDecl *getterOf(const CXXRecordDecl *record, const FieldDecl *field) {
+  auto find = [&](const CXXRecordDecl *in) -> const CXXMethodDecl * {
+    for (const CXXMethodDecl *method : in->methods()) {
+      // A method of a template that nothing calls has no body but the template's.
+      const FunctionDecl *definition = nullptr,
+                         *pattern = method->getTemplateInstantiationPattern();
+      bool isBoth = method->hasAttr<CUDAHostAttr>() && method->hasAttr<CUDADeviceAttr>();
+      bool isElement = field->getType()->isArrayType();
+      if (method->getAccess() != AS_public || !method->isConst() || !method->getIdentifier() ||
+          !(isBoth || method->isConstexpr()) || method->getNumParams() != unsigned(isElement) ||
+          !(method->hasBody(definition) || (pattern && pattern->hasBody(definition))))
+        continue;
+      const Expr *result = onlyReturn(definition);
+      result = result ? strip(result) : nullptr;
+      if (const auto *subscript = llvm::dyn_cast_or_null<ArraySubscriptExpr>(result);
+          subscript && isElement && variableOf(subscript->getRHS()) == definition->getParamDecl(0))
+        result = strip(subscript->getLHS()); // in a template, which one is the array is not known
+      else if (isElement)
+        continue;
+      const auto *member = llvm::dyn_cast_or_null<MemberExpr>(result);
+      if (member && llvm::isa<CXXThisExpr>(strip(member->getBase())) &&
+          member->getMemberDecl()->getDeclName() == field->getDeclName())
+        return method;
+    }
+    return nullptr;
+  };
+  if (const CXXMethodDecl *method = find(record))
+    return method;
+  const auto *base = llvm::dyn_cast<CXXRecordDecl>(field->getParent());
+  return base && base != record ? find(base) : nullptr;
+}
+
+void ThreadReader::FieldOfParameter::addElement(int64_t number, int64_t bytes) {
+  text += element.empty() ? "[" + std::to_string(number) + "]"
+                          : "." + element + "(" + std::to_string(number) + ")";
+  element.clear();
+  offset += number * bytes;
+}
+
+bool ThreadReader::nameField(const FieldDecl *field, QualType type, FieldOfParameter &place) {
+  if (field->getAccess() == AS_public || field->getAccess() == AS_none) {
+    place.text += ("." + field->getName()).str();
+    return true;
+  }
+  if (type->isPointerType())
+    type = type->getPointeeType();
+  const auto *record = type.getNonReferenceType()->getAsCXXRecordDecl();
+  const CXXMethodDecl *getter = record ? getterOf(record, field) : nullptr;
+  if (!getter)
+    return false;
+  if (field->getType()->isArrayType())
+    place.element = getter->getName();
+  else
+    place.text += ("." + getter->getName() + "()").str();
+  return true;
 }
 
 bool ThreadReader::readPlace(const Expr *lvalue, FieldOfParameter &place) {
@@ -416,8 +495,10 @@ bool ThreadReader::readPlace(const Expr *lvalue, FieldOfParameter &place) {
     const auto *field = llvm::dyn_cast<FieldDecl>(member->getMemberDecl());
     if (!field || field->isBitField() || !readPlace(objectOf(member), place))
       return false;
-    place.text += ("." + field->getName()).str();
-    place.offset += ast.getFieldOffset(field) / ast.getCharWidth();
+    std::optional<int64_t> base = baseOffset(ast, objectOf(member)->getType(), field->getParent());
+    if (!base || !nameField(field, objectOf(member)->getType(), place))
+      return false;
+    place.offset += *base + ast.getFieldOffset(field) / ast.getCharWidth();
     return true;
   }
   if (const auto *subscript = llvm::dyn_cast<ArraySubscriptExpr>(lvalue)) {
@@ -426,9 +507,8 @@ bool ThreadReader::readPlace(const Expr *lvalue, FieldOfParameter &place) {
     if (!array->getType()->isArrayType() || !index || !index->poly.isConstant() ||
         !readPlace(array, place))
       return false;
-    place.text += "[" + std::to_string(index->poly.constantTerm()) + "]";
-    place.offset +=
-        index->poly.constantTerm() * ast.getTypeSizeInChars(lvalue->getType()).getQuantity();
+    place.addElement(index->poly.constantTerm(),
+                     ast.getTypeSizeInChars(lvalue->getType()).getQuantity());
     return true;
   }
   place.parameter = llvm::dyn_cast_or_null<ParmVarDecl>(variableOf(lvalue));
@@ -442,6 +522,10 @@ std::optional<Integer> ThreadReader::evaluateField(const Expr *lvalue) {
   QualType type = lvalue->getType();
   if (!isFixedPlace(lvalue) || !readPlace(lvalue, place))
     return std::nullopt;
+  return symbolOf(place, type);
+}
+
+Integer ThreadReader::symbolOf(const FieldOfParameter &place, QualType type) {
   for (VarId var = analysis::FirstOtherVar; var < space.size(); ++var)
     if (space[var].kind == Space::Param && space[var].name == place.text)
       return ofType(Poly::variable(var), type, true);

@@ -120,10 +120,16 @@ std::optional<Pointer> ThreadReader::evaluatePointer(const Expr *expr) {
     return std::nullopt;
   }
   if (auto *member = llvm::dyn_cast<MemberExpr>(expr)) {
+    if (const ViewPart *part = fieldOfView(member))
+      return part->value && part->value->kind == Value::Address
+                 ? std::optional(part->value->address)
+                 : std::nullopt;
     return fieldPointer(member);
   }
   if (llvm::isa<ArraySubscriptExpr>(expr))
     return fieldPointer(expr);
+  if (auto *call = llvm::dyn_cast<CallExpr>(expr))
+    return placeOfCall(call);
   return std::nullopt;
 }
 

@@ -129,6 +129,11 @@ void ThreadReader::readVariable(const VarDecl *variable, Body &out) {
   }
   if (failed() || declareVector(variable, init, out))
     return;
+  if (std::optional<View> known =
+          init && record && !untracked.count(variable) ? viewOf(init) : std::nullopt) {
+    bindPart(variable, {std::nullopt, std::nullopt, std::move(known)});
+    return;
+  }
   declareScalar(variable, init, out);
   followCondition(variable);
 }

@@ -5,14 +5,21 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ThreadProgram.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace kbopt::raise {
 
 std::string ThreadProgram::uniqueName(llvm::StringRef wish) {
-  std::string name = wish.str();
+  std::string plain; // `x.data()_index` is no name
+  for (char c : wish)
+    if (llvm::isAlnum(c) || c == '_')
+      plain += c;
+    else if (c == '.' || c == '[')
+      plain += '_';
+  std::string name = plain;
   for (unsigned i = 2; !names.insert(name).second; ++i)
-    name = wish.str() + "_" + std::to_string(i);
+    name = plain + "_" + std::to_string(i);
   return name;
 }
 

@@ -193,20 +193,25 @@ private:
   /// understood. The same switch gives the same nodes.
   llvm::SmallVector<const clang::Stmt *> asBranches(const clang::SwitchStmt *choice);
 
+  struct ViewPart;
+  /// What is known of an object that no memory holds, as `a[i]` of an accessor: its fields.
+  using View = std::map<const clang::FieldDecl *, ViewPart>;
+
   //===-- Functions (ReadCalls.cpp) ---------------------------------------===//
   /// Reads the body of the function in the call's place; its result as text, empty for void.
   /// Nothing where that is not possible.
   std::optional<Text> inlineCall(const clang::CallExpr *call, Body &out);
   bool bindParameter(const clang::ParmVarDecl *parameter, const clang::Expr *argument, Body &out);
-  /// What \p call's method is called on, and its arguments, into \p arguments. False if the method
-  /// cannot be read.
+  /// What \p call's method is called on, an expression or a computed object, and its arguments,
+  /// into
+  /// \p arguments. False if the method cannot be read.
   bool bindObject(const clang::CallExpr *call, const clang::CXXMethodDecl *method,
-                  llvm::SmallVectorImpl<const clang::Expr *> &arguments,
-                  const clang::Expr *&called);
+                  llvm::SmallVectorImpl<const clang::Expr *> &arguments, const clang::Expr *&called,
+                  std::optional<View> &seen);
   /// The object that \p member is a field of; in a method, that is what the method was called on.
   const clang::Expr *objectOf(const clang::MemberExpr *member) const;
   bool isArrow(const clang::MemberExpr *member) const;
-  /// The element that \p call returns a reference to, as `m(i, j)` of a matrix does.
+  /// The element that \p call returns a reference or a pointer to, as `m(i, j)` of a matrix does.
   std::optional<Pointer> placeOfCall(const clang::CallExpr *call);
   void readResult(const clang::ReturnStmt *statement, Body &out);
   /// Whether what stands after a part of \p statement is read for each side of a branch.
@@ -287,7 +292,16 @@ private:
     const clang::ParmVarDecl *parameter = nullptr;
     std::string text;
     int64_t offset = 0; ///< in bytes
+    /// Of an array that is not public: the method that gives an element of it.
+    std::string element = {};
+    void addElement(int64_t number, int64_t bytes);
   };
+  /// Adds \p field of an object of \p type to \p place as its users may write it. False where it is
+  /// not public and no method gives it.
+  static bool nameField(const clang::FieldDecl *field, clang::QualType type,
+                        FieldOfParameter &place);
+  /// The integer at \p place, of \p type, as a symbol.
+  Integer symbolOf(const FieldOfParameter &place, clang::QualType type);
   bool readPlace(const clang::Expr *lvalue, FieldOfParameter &place);
   /// An integer of a struct that the kernel is given by value: `p.size`, `p.sizes[1]`.
   std::optional<Integer> evaluateField(const clang::Expr *lvalue);
@@ -319,6 +333,28 @@ private:
   std::optional<Pointer> evaluateArray(const clang::Expr *expr);
   std::optional<Operand> evaluateElement(const clang::Expr *lvalue);
   Operand elementAt(const Pointer &pointer) const;
+
+  //===-- Objects that are computed (ReadViews.cpp) -----------------------===//
+  /// Integers in an array of a struct that the kernel is given by value, from number `first` on.
+  struct Table {
+    FieldOfParameter array;
+    clang::QualType type;
+    int64_t first = 0;
+  };
+  std::optional<View> viewOf(const clang::Expr *expr);
+  std::optional<View> viewOfCall(const clang::CallExpr *call);
+  std::optional<View> viewOfConstructor(const clang::CXXConstructExpr *expr);
+  /// The value of \p expr as a variable or field of \p type has it.
+  std::optional<ViewPart> partOf(const clang::Expr *expr, clang::QualType type);
+  void bindPart(const clang::VarDecl *variable, ViewPart part);
+  /// Evaluates \p arguments as \p function's parameters have them.
+  bool bindParts(const clang::FunctionDecl *function,
+                 llvm::ArrayRef<const clang::Expr *> arguments);
+  std::optional<Table> tableOf(const clang::Expr *pointer);
+  /// What is known of the field that \p member names; null if it is none of a view.
+  const ViewPart *fieldOfView(const clang::MemberExpr *member);
+  /// An integer in a view, or in a table.
+  std::optional<Integer> evaluateInView(const clang::Expr *expr);
 
   //===-- Fields (ReadFields.cpp) -----------------------------------------===//
   /// Lets parameters that point to structs of which fields are stored point to the numbers in them,
@@ -465,6 +501,9 @@ private:
   };
   Inlined *inlined = nullptr;
   const clang::Expr *object = nullptr; ///< of the method that is read in a call's place
+  const View *view = nullptr;          ///< the same, where the object is a computed one
+  std::map<const clang::VarDecl *, View> views;
+  std::map<const clang::VarDecl *, Table> tables;
   llvm::SmallVector<Constraint> given; ///< holds wherever what is read is reached
   /// Where statements are put before the one that is read; null where that one's condition is not
   /// known.
@@ -512,6 +551,12 @@ std::optional<const clang::Stmt *> constantSide(const clang::IfStmt *branch,
 /// How far the increment of a loop moves \p variable, and how. Without a step: by one.
 bool readIncrement(const clang::Expr *increment, const clang::VarDecl *variable,
                    Statement::Progress &progress, const clang::Expr *&step);
+struct ThreadReader::ViewPart {
+  std::optional<Value> value; ///< a number, or a pointer to memory
+  std::optional<Table> table;
+  std::optional<View> view;
+};
+
 /// Whether \p statement names the object of the method that it stands in.
 bool mentionsThis(const clang::Stmt *statement);
 /// The increments of a loop's header, one for each variable.

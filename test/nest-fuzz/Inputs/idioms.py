@@ -99,9 +99,35 @@ def fields(draw, name):
     return Kernel("fields", name, text, f"{name}{launch}(y_{name}, P{name}{{A_f32, {{0.5f, 2.0f, 0.25f}}, n, {strides}}}, m);", ("f32", "n", "out"))
 
 
+def accessed(draw, name):
+    """Accessors of two dimensions, of which a[i] is an object of its own."""
+    size = draw.choice(["y.size(0)", "y.sizes[0]"])
+    head, tail, launch = over(draw, size)
+    launch = launch.replace(size, "n")
+    row = draw.choice(["x[i][j]", "row[j]"])
+    body = draw.choice([f"float s = 0.0f;\n    for (int j = 0; j < x.size(1); ++j)\n      s += {row} * 0.5f;\n    y[i][0] = s;",
+                        f"for (int j = 0; j < x.size(1); ++j)\n      y[i][j] = {row} + 1.0f;"])
+    text = (f"struct R{name} {{\n  __host__ __device__ R{name}(float *data, const int *strides) : data(data), strides(strides) {{}}\n"
+            f"  __host__ __device__ float &operator[](int i) const {{ return data[strides[0] * i]; }}\n  float *data;\n  const int *strides;\n}};\n"
+            f"struct A{name} {{\n  __host__ __device__ R{name} operator[](int i) const {{ return R{name}(data + strides[0] * i, strides + 1); }}\n"
+            f"  __host__ __device__ int size(int d) const {{ return sizes[d]; }}\n  float *data;\n  int sizes[2], strides[2];\n}};\n"
+            f"__global__ void {name}(A{name} y, A{name} x) {{\n  {head}\n    {'const auto row = x[i];' if 'row' in body else ''}\n    {body}\n  {tail}\n}}\n")
+    strides = draw.choice(["{m, 1}", "{1, n}"])
+    return Kernel("accessed", name, text, f"{name}{launch}(A{name}{{y_{name}, {{n, m}}, {{m, 1}}}}, A{name}{{const_cast<float *>(A_f32), {{n, m}}, {strides}}});", ("f32", "n * m", "inout"))
+
+
 def sharing(draw, name):
-    """Shared memory: own sums, bins, transposes, groups."""
-    kind = draw.choice(["own", "bins", "transposed", "staged"])
+    """Shared memory: own sums, bins, transposes, groups, prefix sums."""
+    kind = draw.choice(["own", "bins", "transposed", "staged", "prefix"])
+    if kind == "prefix":
+        threads = draw.choice([32, 64, 128])
+        step = draw.choice(["float v = t >= o ? s[t - o] : 0.0f;\n    __syncthreads();\n    s[t] += v;\n    __syncthreads();",
+                            "float v = 0.0f;\n    if (t >= o)\n      v = s[t - o];\n    __syncthreads();\n    if (t >= o)\n      s[t] = s[t] + v;\n    __syncthreads();"]).replace("s[", f"s{name}[")
+        value = draw.choice([f"s{name}[t]", f"t > 0 ? s{name}[t - 1] : 0.0f", f"s{name}[t] - s{name}[{threads - 1}]", f"s{name}[{threads - 1} - t]"])
+        text = (f"__global__ void {name}(float *y, const float *a, int n) {{\n  __shared__ float s{name}[{threads}];\n  int t = threadIdx.x, i = blockIdx.x * {threads} + t;\n"
+                f"  s{name}[t] = i < n ? a[i] : 0.0f;\n  __syncthreads();\n  for (int o = 1; o < {draw.choice([str(threads), 'blockDim.x'])}; o {draw.choice(['*= 2', '<<= 1'])}) {{\n    {step}\n  }}\n"
+                f"  if (i < n)\n    y[i] = {value};\n}}\n")
+        return Kernel("sharing", name, text, f"{name}<<<(n + {threads - 1}) / {threads}, {threads}>>>(y_{name}, A_f32, n);", ("f32", "n", "inout"))
     if kind == "own":
         threads = draw.choice([32, 64, 128])
         text = (f"__global__ void {name}(float *y, const float *a, int m) {{\n  __shared__ float part[{threads}];\n  int t = threadIdx.x;\n  part[t] = {draw.choice(['0.0f', '0'])};\n"
@@ -224,4 +250,4 @@ def scattered(draw, name):
     return Kernel("scattered", name, text, f"{name}{launch}(y_{name}, y_{name} + n + 64, in_{name}, p_{name}, n, m);", ("i32", "n + 65", "inout"), inputs)
 
 
-FAMILIES = [halos, halos, halos, ended, ended, placed, paired, worded, worded, fields, sharing, sharing, bodies, bodies, scattered, scattered]
+FAMILIES = [accessed, halos, halos, halos, ended, ended, placed, paired, worded, worded, fields, sharing, sharing, bodies, bodies, scattered, scattered]

@@ -43,7 +43,7 @@ CLASS = {"product": ["contraction", "rows", "map"], "rows": ["rows", "columns"],
          "jacobian": ["rows", "rows", "map", "contraction"], "means": ["rows", "map"], "batched": ["map"], "halves": ["rows", "map"],
          "structs": ["rows", "map"], "gathers": ["map", "rows"], "instances": ["rows", "map"], "launchloop": ["map", "rows", "contraction"],
          "ended": ["map", "rows"], "placed": ["map"], "paired": ["map"], "worded": ["rows", "map", "columns"], "fields": ["rows", "map"],
-         "scattered": ["scatter", "scatter", "scatter", "map"], "bodies": ["reuse", "reuse", "reuse", "rows", "map"], "sharing": ["rows", "map"], "halos": ["map", "rows", "stencil"], "joined": ["map", "rows"], "halfproduct": ["half", "half", "contraction"], "coarseproduct": ["tf32", "tf32", "contraction"]}
+         "scattered": ["scatter", "scatter", "scatter", "map"], "bodies": ["reuse", "reuse", "reuse", "rows", "map"], "sharing": ["rows", "map"], "halos": ["map", "rows", "stencil"], "accessed": ["map", "rows"], "joined": ["map", "rows"], "halfproduct": ["half", "half", "contraction"], "coarseproduct": ["tf32", "tf32", "contraction"]}
 SIMPLER = ("jacobian", "means", "product")
 # Passes that set single keys: several of them work on one nest.
 KEYS = {
