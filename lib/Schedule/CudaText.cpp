@@ -316,8 +316,10 @@ std::string CudaText::hostExpression(kb::ExprAttr expr, bool wide) {
     auto symbols = theNest.getSymbols().getAsRange<kb::SymbolAttr>();
     auto found =
         llvm::find_if(symbols, [&](kb::SymbolAttr each) { return each.getName() == name; });
+    // A parameter's own array is at hand; what it points to is not.
     known &= found != symbols.end() && (*found).getOrigin() != kb::SymbolOrigin::Varying &&
-             name.find_first_of("[*") == StringRef::npos;
+             ((*found).getOrigin() == kb::SymbolOrigin::Param ||
+              name.find_first_of("[*") == StringRef::npos);
     return name.str();
   };
   std::string text =

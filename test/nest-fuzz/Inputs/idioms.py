@@ -109,11 +109,11 @@ def accessed(draw, name):
                         f"for (int j = 0; j < x.size(1); ++j)\n      y[i][j] = {row} + 1.0f;"])
     text = (f"struct R{name} {{\n  __host__ __device__ R{name}(float *data, const int *strides) : data(data), strides(strides) {{}}\n"
             f"  __host__ __device__ float &operator[](int i) const {{ return data[strides[0] * i]; }}\n  float *data;\n  const int *strides;\n}};\n"
-            f"struct A{name} {{\n  __host__ __device__ R{name} operator[](int i) const {{ return R{name}(data + strides[0] * i, strides + 1); }}\n"
+            f"struct A{name} {{\n  A{name}(const float *data, int n, int m, int outer, int inner) : data((float *)data), sizes{{n, m}}, strides{{outer, inner}} {{}}\n  __host__ __device__ R{name} operator[](int i) const {{ return R{name}(data + strides[0] * i, strides + 1); }}\n"
             f"  __host__ __device__ int size(int d) const {{ return sizes[d]; }}\n  float *data;\n  int sizes[2], strides[2];\n}};\n"
             f"__global__ void {name}(A{name} y, A{name} x) {{\n  {head}\n    {'const auto row = x[i];' if 'row' in body else ''}\n    {body}\n  {tail}\n}}\n")
-    strides = draw.choice(["{m, 1}", "{1, n}"])
-    return Kernel("accessed", name, text, f"{name}{launch}(A{name}{{y_{name}, {{n, m}}, {{m, 1}}}}, A{name}{{const_cast<float *>(A_f32), {{n, m}}, {strides}}});", ("f32", "n * m", "inout"))
+    strides = draw.choice(["m, 1", "1, n"])
+    return Kernel("accessed", name, text, f"{name}{launch}(A{name}(y_{name}, n, m, m, 1), A{name}(A_f32, n, m, {strides}));", ("f32", "n * m", "inout"))
 
 
 def sharing(draw, name):

@@ -173,8 +173,8 @@ class Fuzzer:
         if status:
             self.note(status, None, f"{original}: kb-opt --emit=kb-nest {original}", said)
             return
-        raised = set(re.findall(r"kb\.nest @_Z\d+(k\d+)[PI]", said))
-        reasons = dict(re.findall(r'kb\.unraised @_Z\d+(k\d+)[PI]\S* "(.*)"', said))
+        raised = {rest[:int(length)] for length, rest in re.findall(r"kb\.nest @_Z(\d+)(k\S*)", said)}
+        reasons = {rest[:int(length)]: reason for length, rest, reason in re.findall(r'kb\.unraised @_Z(\d+)(k\S*) "(.*)"', said)}
         choices = self.choices(random.Random(f"schedule {seed}"), seed, made, raised, reasons)
         byName = {kernel.name: kernel for kernel in made}
         status, said = self.judge(original, candidate, choices, promise)
