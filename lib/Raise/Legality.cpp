@@ -308,8 +308,8 @@ Answer Question::isLegal(bool isApart) {
     return Answer::yes();
   return answer(forEachPair([&](const Access &store, const Access &other) -> std::string {
     bool isSame = &store == &other;
-    bool sharesLoop = !store.overs.empty() && !other.overs.empty() &&
-                      store.overs.front() == other.overs.front();
+    bool sharesLoop =
+        !store.overs.empty() && !other.overs.empty() && store.overs.front() == other.overs.front();
     if (isRacefree(store) && !sharesLoop)
       return "";
     NestSystem system = meeting(store, other);

@@ -62,6 +62,15 @@ bool ThreadReader::combineText(const std::string &name, QualType type, llvm::Str
   return true;
 }
 
+/// The variable that \p expr is, or a copy of which it hands over, as a half is.
+static const VarDecl *handedOver(const Expr *expr) {
+  expr = strip(expr);
+  if (const auto *copy = llvm::dyn_cast<CXXConstructExpr>(expr);
+      copy && copy->getNumArgs() == 1 && copy->getConstructor()->isCopyOrMoveConstructor())
+    expr = copy->getArg(0);
+  return variableOf(expr);
+}
+
 static llvm::StringRef reductionOfOperator(llvm::StringRef opcode) {
   return llvm::StringSwitch<llvm::StringRef>(opcode)
       .Cases({"+", "-"}, "add")
@@ -105,11 +114,15 @@ bool ThreadReader::readChain(const std::string &name, const VarDecl *variable, c
 bool ThreadReader::readFused(const std::string &name, const VarDecl *variable, const Expr *value,
                              Body &out) {
   const auto *call = llvm::dyn_cast<CallExpr>(value);
-  static const llvm::StringSet<> fused = {"fmaf", "fma", "__fmaf_rn", "__fma_rn"};
+  static const llvm::StringSet<> fused = {"fmaf", "fma", "__fmaf_rn", "__fma_rn", "__hfma"};
   if (!call || call->getNumArgs() != 3 || !fused.contains(calleeName(call)) ||
-      variableOf(call->getArg(2)) != variable || countMentions(call->getArg(0), variable) ||
-      countMentions(call->getArg(1), variable) || !variable->getType()->isRealFloatingType() ||
-      !ast.hasSameUnqualifiedType(call->getType(), variable->getType()))
+      handedOver(call->getArg(2)) != variable || countMentions(call->getArg(0), variable) ||
+      countMentions(call->getArg(1), variable) ||
+      !ast.hasSameUnqualifiedType(ast.getCanonicalType(call->getType()),
+                                  ast.getCanonicalType(variable->getType())))
+    return false;
+  bool isHalf = calleeName(call) == "__hfma";
+  if (!isHalf && !variable->getType()->isRealFloatingType())
     return false;
   // What is rounded to the sum's type first is another product.
   for (unsigned i : {0, 1})
@@ -122,11 +135,14 @@ bool ThreadReader::readFused(const std::string &name, const VarDecl *variable, c
         llvm::all_of(text, [](char c) { return llvm::isAlnum(c) || c == '_' || c == '$'; });
     return isOne ? text : "(" + text + ")";
   };
-  std::string left = closed(product.text);
-  product.text = left + " * " + closed(shiftHoles(factor.text, product.operands.size()));
+  std::string left = product.text,
+              right = shiftHoles(factor.text, product.operands.size()); // its holes follow
+  product.text =
+      isHalf ? "__hmul(" + left + ", " + right + ")" : closed(left) + " * " + closed(right);
   for (Operand &operand : factor.operands)
     product.operands.push_back(std::move(operand));
-  return combineText(name, variable->getType(), "add", "%a + %b", std::move(product), out);
+  return combineText(name, variable->getType(), "add", isHalf ? "__hadd(%a, %b)" : "%a + %b",
+                     std::move(product), out);
 }
 
 bool ThreadReader::readCombine(const Expr *left, const Expr *right, llvm::StringRef opcode,
@@ -178,8 +194,8 @@ bool ThreadReader::readCombine(const Expr *left, const Expr *right, llvm::String
     if (reduction.empty() || !call->getDirectCallee() ||
         !ast.getSourceManager().isInSystemHeader(call->getDirectCallee()->getLocation()))
       return false;
-    bool isFirst = variableOf(call->getArg(0)) == variable,
-         isLast = variableOf(call->getArg(1)) == variable;
+    bool isFirst = handedOver(call->getArg(0)) == variable,
+         isLast = handedOver(call->getArg(1)) == variable;
     const Expr *other = call->getArg(isFirst ? 1 : 0);
     if (isFirst == isLast || countMentions(other, variable))
       return false;
