@@ -34,6 +34,8 @@ for kind in ("DATA", "CACHE"):
 config.substitutions.append(("%source_dir", config.source_dir))
 config.substitutions.append(("%binary_dir", config.binary_dir))
 config.substitutions.append(("%python", "/usr/bin/python3"))
+# A rewritten file without the directives of the test that it was made of, which would match themselves.
+config.substitutions.append(("%code", "grep -vE '^ *// *[A-Z]+(-[A-Z]+)*:'"))
 config.substitutions.append(("%status", f"/usr/bin/python3 {config.source_dir}/test/status.py"))
 
 if os.path.exists(os.path.join(config.binary_dir, "test", "fake-cuda", "libcuda.so.1")):

@@ -221,47 +221,50 @@ private:
 
   //===-- The value -------------------------------------------------------===//
 
-  std::optional<Text> valueOfPieces() {
-    std::optional<Choice> last = choiceOf(pieces.back(), true);
-    std::vector<Facts> places; // where the last piece's value is read
-    if (last)
+  /// All pieces as one choice.
+  std::optional<Choice> joinPieces() {
+    std::optional<Choice> all = choiceOf(pieces.back(), true);
+    std::vector<Facts> places; // where its value is read
+    if (all)
       places.push_back(facts.with(*domainOf(pieces.back())));
-    while (last && pieces.size() > 1) {
-      Piece &above = pieces[pieces.size() - 2];
-      std::optional<Choice> next = choiceOf(above, false);
+    for (const Piece &above : llvm::drop_begin(llvm::reverse(pieces))) {
+      std::optional<Choice> next = all ? choiceOf(above, false) : std::nullopt;
       if (!next)
-        break;
-      Facts here = facts.with(*domainOf(above));
-      if (!(next = join(*next, here, *last, places)))
-        break;
-      places.push_back(here);
-      last = std::move(next);
-      pieces.pop_back();
+        return std::nullopt;
+      places.push_back(facts.with(*domainOf(above)));
+      all = join(*next, places.back(), *all, llvm::ArrayRef(places).drop_back());
     }
-    if (last && pieces.size() == 1 && last->condition.empty())
-      return converted(last->value);
-    if (pieces.size() == 1 && !last && pieces[0].isTotal && pieces[0].sources.size() == 1)
-      return converted(place(pieces[0].sources[0].fill, out));
+    return all;
+  }
+
+  std::optional<Text> valueOfPieces() {
+    std::optional<Choice> all = joinPieces();
+    if (all && all->condition.empty())
+      return converted(all->value);
+    Piece &last = pieces.back();
+    // Of several pieces, each may only load where it is the one.
+    bool isKnown = last.isTotal && (pieces.size() == 1 || last.range.empty());
+    if (!all && pieces.size() == 1 && isKnown && last.sources.size() == 1)
+      return converted(place(last.sources[0].fill, out));
     std::string name = program.uniqueName(element.base.name + "Value");
-    if (last) {
-      bool isChosen = !last->condition.empty();
-      out.push_back(
-          let(name, isChosen ? last->otherwise.value_or(Text()) : converted(last->value)));
-      if (isChosen)
-        out.push_back(when(last->condition, {}, {assign(name, last->value)}));
-    } else {
-      Piece &piece = pieces.back();
-      if (piece.isTotal) {
-        Text value = place(piece.sources.back().fill, out);
-        out.push_back(let(name, value));
-        piece.sources.pop_back();
-      } else {
-        out.push_back(let(name, {}));
-      }
-      llvm::append_range(out, attempts(name, piece));
+    if (all) {
+      out.push_back(let(name, all->otherwise.value_or(Text())));
+      out.push_back(when(all->condition, {}, {assign(name, all->value)}));
+      return Text{name, {}};
     }
-    for (Piece &piece : llvm::drop_begin(llvm::reverse(pieces)))
-      out.push_back(when(piece.range, {}, attempts(name, piece)));
+    Text first;
+    if (isKnown) {
+      first = place(last.sources.back().fill, out);
+      last.sources.pop_back();
+    }
+    out.push_back(let(name, first));
+    for (Piece &piece : llvm::reverse(pieces)) {
+      Body inner = attempts(name, piece);
+      if (piece.range.empty() || pieces.size() == 1)
+        llvm::append_range(out, std::move(inner));
+      else
+        out.push_back(when(piece.range, {}, std::move(inner)));
+    }
     return Text{name, {}};
   }
 

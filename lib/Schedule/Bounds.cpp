@@ -44,6 +44,18 @@ kb::ExprAttr kbopt::dimension(StringRef name, kb::ExprAttr like) {
   return withExpr(like, getAffineDimExpr(kb::firstLoopDim + position, like.getContext()));
 }
 
+/// Whether \p expr is positive because it consists of sizes of the launch and numbers that are.
+static bool isLaunchSize(AffineExpr expr) {
+  if (auto number = dyn_cast<AffineConstantExpr>(expr))
+    return number.getValue() > 0;
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+    return symbol.getPosition() < kb::firstNamedSymbol;
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  return binary &&
+         (expr.getKind() == AffineExprKind::Add || expr.getKind() == AffineExprKind::Mul) &&
+         isLaunchSize(binary.getLHS()) && isLaunchSize(binary.getRHS());
+}
+
 /// 1 if \p expr never falls when dimension \p position grows, -1 if it never rises, 0 if it does
 /// not change.
 static std::optional<int> direction(AffineExpr expr, unsigned position) {
@@ -61,12 +73,12 @@ static std::optional<int> direction(AffineExpr expr, unsigned position) {
                                                                                      : 0)
                                                 : std::nullopt;
   }
+  if (left && expr.getKind() == AffineExprKind::FloorDiv && isLaunchSize(binary.getRHS()))
+    return left;
   if (!left || !number)
     return std::nullopt;
   if (expr.getKind() == AffineExprKind::Mul)
     return number.getValue() < 0 ? -*left : *left;
-  if (expr.getKind() == AffineExprKind::FloorDiv && number.getValue() > 0)
-    return left;
   return std::nullopt;
 }
 

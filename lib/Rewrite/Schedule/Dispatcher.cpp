@@ -100,12 +100,23 @@ std::string Dispatcher::declarations() const {
   return hasTest() ? all + test.declaration(generated.name, choices.front().launch) + ";\n" : all;
 }
 
+/// Whether a line of \p text is \p directive, which one in a comment is not.
+static bool hasLine(StringRef text, StringRef directive) {
+  while (!text.empty()) {
+    auto [line, rest] = text.split('\n');
+    if (line.trim().starts_with(directive))
+      return true;
+    text = rest;
+  }
+  return false;
+}
+
 /// Moves the #includes that begin \p definition to the head of the file.
 llvm::Error Dispatcher::addIncludes(StringRef &definition, Edits &edits) const {
   AnchorOrReason anchor = anchorBeforeIncludes(context.parsed());
   while (anchor && definition.starts_with("#include")) {
     auto [line, rest] = definition.split('\n');
-    if (!context.parsed().text().contains(line.trim()))
+    if (!hasLine(context.parsed().text(), line.trim()))
       if (llvm::Error error = edits.insertBefore(*anchor, line.trim().str() + "\n"))
         return error;
     definition = rest.ltrim();

@@ -2,7 +2,7 @@
 // RUN: kb-opt -passes=schedule -o %t.cu %s 2>&1 | FileCheck %s
 // CHECK: [[#@LINE+5]]:{{.*}} does not apply: the new kernel does not compile: use of undeclared identifier 'noSuchFunction'
 // CHECK: [[#@LINE+13]]:{{.*}} added 'scale_{{w}}ide'
-// RUN: FileCheck --check-prefix=RESULT %s < %t.cu
+// RUN: %code %t.cu | FileCheck --check-prefix=RESULT %s
 #define __shfl_xor_sync(mask, value, distance) noSuchFunction(value, distance)
 
 __global__ void rowSums(float *out, const float *in, int rows, int columns) {

@@ -1,6 +1,6 @@
 // The new kernel runs for positive sizes; a row of no columns reaches the original.
 // RUN: kb-opt -passes=narrow-index-type --quiet -o %t.cu %s
-// RUN: FileCheck %s < %t.cu
+// RUN: %code %t.cu | FileCheck %s
 // RUN: kb-opt --by-passes --judge=%t.cu --promise=bitwise %s 2>&1 | FileCheck %s --check-prefix=JUDGE
 // CHECK: int i = blockIdx.x * (int)blockDim.x + threadIdx.x;
 // CHECK: for (int k = 0; k < columns; ++k)

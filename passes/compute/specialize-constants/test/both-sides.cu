@@ -1,6 +1,6 @@
 // The new kernel runs for 12 columns, the original for any other number, and for none.
 // RUN: kb-opt -passes=specialize-constants --quiet -o %t.cu %s
-// RUN: FileCheck %s < %t.cu
+// RUN: %code %t.cu | FileCheck %s
 // RUN: kb-opt --by-passes --judge=%t.cu --promise=bitwise %s 2>&1 | FileCheck %s --check-prefix=JUDGE
 // CHECK: if (columns == 12 && bias)
 // CHECK-NEXT: sumRowsColumns12Bias1<<<(rows + 31) / 32, 32>>>(x, y, rows);

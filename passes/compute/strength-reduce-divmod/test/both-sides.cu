@@ -1,7 +1,7 @@
 // The new kernel runs where the sizes are positive; a divisor of zero, which no thread divides by,
 // reaches the original.
 // RUN: kb-opt -passes=strength-reduce-divmod --quiet -o %t.cu %s
-// RUN: FileCheck %s < %t.cu
+// RUN: %code %t.cu | FileCheck %s
 // RUN: kb-opt --by-passes --judge=%t.cu --promise=bitwise %s 2>&1 | FileCheck %s --check-prefix=JUDGE
 // CHECK: if (channels > 0 && images > 0 && pixels > 0 &&
 // CHECK: toChannelsLastDivided<<<2, 64>>>(in, out, images, channels, pixels,

@@ -1,7 +1,7 @@
 // Where only the run knows whether the grid covers all elements, both kernels run: the new
 // one at 640 elements, the original at 1000.
 // RUN: kb-opt -passes='grid-stride-loop{perSM=1}' --quiet -o %t.cu %s
-// RUN: FileCheck %s < %t.cu
+// RUN: %code %t.cu | FileCheck %s
 // RUN: kb-opt --by-passes --judge=%t.cu --promise=bitwise %s 2>&1 | FileCheck %s --check-prefix=JUDGE
 // CHECK: if ((long long)blocks * 64 >= n && n <= 1 << 30)
 // CHECK-NEXT: scaleStrided<<<blocks2, 64>>>(x, n);

@@ -6,7 +6,7 @@
 // RUN: kb-opt --by-passes --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s
 // The joined kernel is one that can be scheduled.
 // RUN: kb-opt "-passes=fuse-kernels-vertical,schedule{as='contraction' kernel=product_bias_""relu_kernel}" --quiet -o %t.both.cu %s
-// RUN: FileCheck --check-prefix=BOTH %s < %t.both.cu
+// RUN: %code %t.both.cu | FileCheck --check-prefix=BOTH %s
 // RUN: kb-opt --by-passes --judge=%t.both.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s
 // JUDGED: correct
 #include <cstdio>

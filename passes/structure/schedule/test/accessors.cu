@@ -1,6 +1,6 @@
 // Kernels that are handed accessors compute the same on another schedule, which the host tests by the accessors' own methods.
 // RUN: kb-opt --quiet -passes='schedule{kernel=scale as="map block=64"},schedule{kernel=sums as="rows team=32"},schedule{kernel=gather as="map block=64"}' -o %t.cu %s
-// RUN: FileCheck --input-file=%t.cu %s
+// RUN: %code %t.cu | FileCheck %s
 // RUN: kb-opt --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s
 // JUDGED: {{^}}correct
 // CHECK: scale_{{.*}}<<<

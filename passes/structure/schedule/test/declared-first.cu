@@ -1,6 +1,6 @@
 // Kernels that are defined after the function that launches them, or in a header, in either side of a choice of the user's.
 // RUN: kb-opt "-passes=schedule" -o %t.cu %s -- -I %S/Inputs 2>&1 | FileCheck --check-prefix=REMARK %s
-// RUN: FileCheck %s < %t.cu
+// RUN: %code %t.cu | FileCheck %s
 // RUN: kb-opt --by-passes --judge=%t.cu --promise=reassociates %s -- -I %S/Inputs | FileCheck --check-prefix=JUDGED %s
 // REMARK: remark: added 'average{{_}}tiled'
 // REMARK: remark: added 'wave{{_}}tiled'

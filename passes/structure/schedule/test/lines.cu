@@ -1,6 +1,6 @@
 // Rows and columns of a block that form sums beside each other compute the same on another schedule.
 // RUN: kb-opt --quiet -passes='schedule{kernel=rowSums as="rows team=32"},schedule{kernel=columnSums as="columns columns=8"},schedule{kernel=columnTree as="columns columns=16"},schedule{kernel=keptSum as="rows team=64"}' -o %t.cu %s
-// RUN: FileCheck --input-file=%t.cu %s
+// RUN: %code %t.cu | FileCheck %s
 // RUN: kb-opt --by-passes --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s
 // JUDGED: {{^}}correct
 // kb-workload:

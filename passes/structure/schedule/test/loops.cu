@@ -1,6 +1,6 @@
 // Triangles and cycles that one thread walks through are shared out, at sizes that no tile divides and at size 1.
 // RUN: kb-opt "-passes=schedule" --quiet -o %t.cu %s
-// RUN: FileCheck %s < %t.cu
+// RUN: %code %t.cu | FileCheck %s
 // RUN: kb-opt --by-passes --judge=%t.cu --promise=bitwise %s | FileCheck --check-prefix=JUDGED %s
 // JUDGED: {{^}}correct
 // What a macro called 'N' would break stands before it.
@@ -11,7 +11,7 @@
 
 #define N 96
 
-// CHECK: similarity_tiled(
+// CHECK: {{s}}imilarity_tiled(
 // CHECK: if (j == 0)
 // CHECK-NEXT: s[(size_t)i * 97] = 1.0f;
 // CHECK-NEXT: if (i <= j) {
@@ -28,7 +28,7 @@ __global__ void similarity(float *s, const float *x, int n, int m) {
   }
 }
 
-// CHECK: rotate_wide(
+// CHECK: {{r}}otate_wide(
 // CHECK: const int ring = blockIdx.y * rows + threadIdx.y;
 __global__ void rotate(float *a, int n) {
   int ring = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,22 +1,22 @@
 // Products in several forms, at sizes that no tile divides, of size 1 and without terms, from pointers that are not aligned: one schedule
 // keeps every bit, and one whose warps share out the terms of a tile only changes their order.
 // RUN: kb-opt "-passes=schedule{as='contraction bm=32 bn=32 bk=32 tm=4 tn=4 stages=3 vector=4'}" --quiet -o %t.cu %s
-// RUN: FileCheck %s < %t.cu
+// RUN: %code %t.cu | FileCheck %s
 // RUN: kb-opt --by-passes --judge=%t.cu --promise=bitwise %s | FileCheck --check-prefix=JUDGE %s
 // RUN: kb-opt "-passes=schedule{as='contraction bm=32 bn=32 bk=32 tm=4 tn=4 stages=3 vector=4 split=4'}" --quiet -o %t.split.cu %s
-// RUN: FileCheck --check-prefix=SPLIT %s < %t.split.cu
+// RUN: %code %t.split.cu | FileCheck --check-prefix=SPLIT %s
 // RUN: kb-opt --by-passes --judge=%t.split.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGE %s
 // JUDGE: {{^}}correct
 #include <cstdio>
 #include <vector>
 
 // The pointer of a thread moves on by a tile; nothing past the end is copied.
-// CHECK: product_tiled(
+// CHECK: {{p}}roduct_tiled(
 // CHECK: if (ATerm < left)
 // CHECK-NEXT: __pipeline_memcpy_async(&ATile[stage][ARow + chunk * AApart][ATerm], AFrom[chunk], 16);
 // CHECK-NEXT: AFrom[chunk] += BK;
 // CHECK: BFrom += BK * (size_t)n;
-// SPLIT: product_tiled(
+// SPLIT: {{p}}roduct_tiled(
 // SPLIT: sumParts[part - 1][u][j][place] = sums[u][j];
 // SPLIT: C[row * n + col]
 __global__ void product(float *C, const float *A, const float *B, float alpha, float beta, int m, int n, int k) {
@@ -29,7 +29,7 @@ __global__ void product(float *C, const float *A, const float *B, float alpha, f
   }
 }
 
-// CHECK: times_transposed_tiled(
+// CHECK: {{t}}imes_transposed_tiled(
 // SPLIT: if (part > 0)
 __global__ void times_transposed(float *C, const float *A, const float *B, const float *bias, int m, int n, int k) {
   int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
@@ -41,7 +41,7 @@ __global__ void times_transposed(float *C, const float *A, const float *B, const
   }
 }
 
-// CHECK: transposed_times_tiled(
+// CHECK: {{t}}ransposed_times_tiled(
 __global__ void transposed_times(double *C, const double *A, const double *B, int m, int n, int k) {
   int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
   if (row < m && col < n) {
@@ -52,7 +52,7 @@ __global__ void transposed_times(double *C, const double *A, const double *B, in
   }
 }
 
-// CHECK: batched_tiled(
+// CHECK: {{b}}atched_tiled(
 __global__ void batched(float *C, const float *A, const float *B, int m, int n, int k) {
   int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y, b = blockIdx.z;
   if (row < m && col < n) {

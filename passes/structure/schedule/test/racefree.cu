@@ -1,6 +1,6 @@
 // A scatter is scheduled on the premise that threads do not race; where they do, nothing is judged correct.
 // RUN: kb-opt --quiet -passes='schedule{kernel=scatter as="map block=64"},schedule{kernel=embed as="map vector=4"}' -o %t.cu %s
-// RUN: FileCheck --input-file=%t.cu %s
+// RUN: %code %t.cu | FileCheck %s
 // RUN: kb-opt --judge=%t.cu %s | FileCheck --check-prefix=APART %s
 // RUN: not kb-opt --judge=%t.cu %s -- -DWIDTH=4 | FileCheck --check-prefix=SHARED %s
 // CHECK: scatter_{{.*}}<<<

@@ -1,10 +1,10 @@
 // All points read the same elements in a loop: bodies that attract each other, nearest neighbours, batches of them; at sizes that no tile
 // divides, at size 1 and without a point.
 // RUN: kb-opt "-passes=schedule{as='reuse block=64 bk=32 inflight=1'}" --quiet --remarks-file=%t.yaml -o %t.cu %s
-// RUN: FileCheck %s < %t.cu
+// RUN: %code %t.cu | FileCheck %s
 // RUN: kb-opt --by-passes --judge=%t.cu --promise=bitwise %s | FileCheck --check-prefix=JUDGED %s
 // RUN: kb-opt "-passes=schedule{as='reuse block=32 bk=16 inflight=4'}" --quiet -o %t.four.cu %s
-// RUN: FileCheck --check-prefix=FOUR %s < %t.four.cu
+// RUN: %code %t.four.cu | FileCheck --check-prefix=FOUR %s
 // RUN: kb-opt --by-passes --judge=%t.four.cu --promise=bitwise %s | FileCheck --check-prefix=JUDGED %s
 // RUN: FileCheck --check-prefix=MISSED %s < %t.yaml
 // JUDGED: {{^}}correct

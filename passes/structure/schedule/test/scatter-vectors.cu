@@ -1,13 +1,13 @@
 // Neighbouring floats that are added to rows which data names: one atomic for four of them, on sm_90 where it is asked for.
 // RUN: kb-opt "-passes=schedule{as='map vector=4 adds=vector lanes=c'}" --chip=h200 --quiet -o %t.cu %s
-// RUN: FileCheck %s < %t.cu
+// RUN: %code %t.cu | FileCheck %s
 // RUN: kb-opt --by-passes --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s
 // RUN: kb-opt "-passes=schedule{as='map vector=2 adds=vector lanes=c'}" --chip=h200 --quiet -o %t.two.cu %s
 // RUN: kb-opt --by-passes --judge=%t.two.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s
 // RUN: kb-opt "-passes=schedule{as='map vector=4 adds=vector'}" --chip=a100 --quiet --remarks-file=%t.yaml -o %t.before.cu %s
 // RUN: FileCheck --check-prefix=BEFORE %s < %t.yaml
 // RUN: kb-opt "-passes=schedule{as='map'}" --chip=h200 --quiet -o %t.single.cu %s
-// RUN: FileCheck --check-prefix=SINGLE %s < %t.single.cu
+// RUN: %code %t.single.cu | FileCheck --check-prefix=SINGLE %s
 // JUDGED: {{^}}correct
 
 // kb-workload:

@@ -1,16 +1,16 @@
 // Integers that meet one element by atomics combine first: in a block, in bins of it, in lanes of one address, in runs of neighbouring lanes.
 // RUN: kb-opt "-passes=schedule" --quiet -o %t.cu %s
-// RUN: FileCheck %s < %t.cu
+// RUN: %code %t.cu | FileCheck %s
 // RUN: kb-opt --by-passes --judge=%t.cu --promise=bitwise %s | FileCheck --check-prefix=JUDGED %s
 // RUN: kb-opt "-passes=schedule{as='scatter combine=match inflight=2 block=64'}" --quiet --remarks-file=%t.yaml -o %t.match.cu %s
-// RUN: FileCheck --check-prefix=MATCH %s < %t.match.cu
+// RUN: %code %t.match.cu | FileCheck --check-prefix=MATCH %s
 // RUN: FileCheck --check-prefix=MISSED %s < %t.yaml
 // RUN: kb-opt --by-passes --judge=%t.match.cu --promise=bitwise %s | FileCheck --check-prefix=JUDGED %s
 // RUN: kb-opt "-passes=schedule{as='scatter combine=runs inflight=4 block=32'}" --quiet -o %t.runs.cu %s
-// RUN: FileCheck --check-prefix=RUNS %s < %t.runs.cu
+// RUN: %code %t.runs.cu | FileCheck --check-prefix=RUNS %s
 // RUN: kb-opt --by-passes --judge=%t.runs.cu --promise=bitwise %s | FileCheck --check-prefix=JUDGED %s
 // RUN: kb-opt "-passes=schedule{as='scatter combine=bins bins=40 inflight=4'}" --quiet -o %t.bins.cu %s
-// RUN: FileCheck --check-prefix=BINS %s < %t.bins.cu
+// RUN: %code %t.bins.cu | FileCheck --check-prefix=BINS %s
 // RUN: kb-opt --by-passes --judge=%t.bins.cu --promise=bitwise %s | FileCheck --check-prefix=JUDGED %s
 // RUN: kb-opt "-passes=schedule{as='scatter combine=thread inflight=8'}" --quiet -o %t.thread.cu %s
 // RUN: kb-opt --by-passes --judge=%t.thread.cu --promise=bitwise %s | FileCheck --check-prefix=JUDGED %s

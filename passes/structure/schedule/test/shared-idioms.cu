@@ -2,7 +2,7 @@
 // lanes that stage a row, functions around CUB, tables, bodies.
 // RUN: kb-opt --emit=kb-nest %s | FileCheck --check-prefix=NEST %s
 // RUN: kb-opt --quiet -passes='schedule{kernel=accum as="rows team=128"},schedule{kernel=histo as="map"},schedule{kernel=transposed as="map"},schedule{kernel=groups as="rows team=32"},schedule{kernel=wrapped as="rows team=64"}' -o %t.cu %s
-// RUN: FileCheck --input-file=%t.cu %s
+// RUN: %code %t.cu | FileCheck %s
 // RUN: kb-opt --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s
 // JUDGED: {{^}}correct
 // CHECK: accum_{{.*}}<<<

@@ -1,7 +1,7 @@
 // Arrays of a thread with an index that data decides, or with many elements, stay arrays.
 // RUN: kb-opt --emit=kb-nest %s | FileCheck --check-prefix=NEST %s
 // RUN: kb-opt --quiet -passes='schedule{kernel=largest as="map block=64"},schedule{kernel=table as="map vector=4"},schedule{kernel=counts as="map"},schedule{kernel=insertion as="map vector=2"},schedule{kernel=until as="map"}' -o %t.cu %s
-// RUN: FileCheck --input-file=%t.cu %s
+// RUN: %code %t.cu | FileCheck %s
 // RUN: kb-opt --judge=%t.cu %s | FileCheck --check-prefix=JUDGED %s
 // JUDGED: {{^}}correct
 // NEST: kb.nest @_Z7largest

@@ -1,7 +1,7 @@
 // Triangles of steps: whether a tile has a point follows from its last row and its first column, also where the condition
 // compares quotients. The tile is taller than it is wide, so that the diagonal enters tiles at their sides.
 // RUN: kb-opt "-passes=schedule{as='contraction bm=128 bn=64 bk=16 tm=8 tn=8 stages=2 vector=1'}" --quiet -o %t.cu %s
-// RUN: FileCheck %s < %t.cu
+// RUN: %code %t.cu | FileCheck %s
 // RUN: kb-opt --by-passes --judge=%t.cu --promise=bitwise %s | FileCheck --check-prefix=JUDGE %s
 // RUN: kb-opt "-passes=schedule{as='contraction bm=64 bn=128 bk=8 tm=4 tn=8 stages=3 vector=1'}" --quiet -o %t.wide.cu %s
 // RUN: kb-opt --by-passes --judge=%t.wide.cu --promise=bitwise %s | FileCheck --check-prefix=JUDGE %s
@@ -17,7 +17,7 @@
 //     - {name: n, value: n}
 //     - {name: k, value: k}
 
-// CHECK: lowerStepsTiled(
+// CHECK: {{l}}owerStepsTiled(
 // CHECK: if (col0 / 8 > (row0 + BM - 1) / 8)
 // CHECK-NEXT: return;
 __global__ void lowerSteps(float *out, const float *a, int n, int k) {
@@ -30,7 +30,7 @@ __global__ void lowerSteps(float *out, const float *a, int n, int k) {
   out[row * n + col] = sum;
 }
 
-// CHECK: upperStepsTiled(
+// CHECK: {{u}}pperStepsTiled(
 // CHECK: if (row0 / 16 > (col0 + BN - 1) / 4)
 // CHECK-NEXT: return;
 __global__ void upperSteps(float *out, const float *a, int n, int k) {
