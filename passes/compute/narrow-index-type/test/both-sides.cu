@@ -5,7 +5,7 @@
 // CHECK: int i = blockIdx.x * (int)blockDim.x + threadIdx.x;
 // CHECK: for (int k = 0; k < columns; ++k)
 // CHECK: if (columns > 0 && rows > 0 &&
-// CHECK: sumRowsNarrow<<<
+// CHECK: {{s}}umRowsNarrow<<<
 // CHECK: else
 // CHECK-NEXT: sumRows<<<(rows + 31) / 32, 32>>>(x, y, rows, columns);
 // JUDGE: {{^}}correct{{$}}

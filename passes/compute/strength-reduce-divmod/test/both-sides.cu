@@ -4,7 +4,7 @@
 // RUN: %code %t.cu | FileCheck %s
 // RUN: kb-opt --by-passes --judge=%t.cu --promise=bitwise %s 2>&1 | FileCheck %s --check-prefix=JUDGE
 // CHECK: if (channels > 0 && images > 0 && pixels > 0 &&
-// CHECK: toChannelsLastDivided<<<2, 64>>>(in, out, images, channels, pixels,
+// CHECK: {{t}}oChannelsLastDivided<<<2, 64>>>(in, out, images, channels, pixels,
 // CHECK: else
 // CHECK-NEXT: toChannelsLast<<<2, 64>>>(in, out, images, channels, pixels);
 // JUDGE: {{^}}correct{{$}}

