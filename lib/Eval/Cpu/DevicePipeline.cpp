@@ -228,6 +228,7 @@ Error optimizeDevice(ImageContext &context) {
   passes.addPass(createModuleToFunctionPassAdaptor(std::move(late)));
   passes.addPass(GlobalDCEPass());
   passes.run(context.module, analyses.modules);
+  expandMaskedAccesses(context.module);
   erase_if(context.variables, [&](const Variable &variable) {
     return !is_contained(make_pointer_range(context.module.globals()), variable.global);
   });

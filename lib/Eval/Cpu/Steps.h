@@ -106,6 +106,9 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createHostMachine(llvm::Str
 /// Replaces the minima and maxima of numbers, of which hosts with AVX-512 lose one beside a NaN.
 void expandMinMax(llvm::Module &module);
 
+/// Makes plain loads and stores of masked ones with a constant mask.
+void expandMaskedAccesses(llvm::Module &module);
+
 /// Host O2, and an object file's bytes.
 llvm::Expected<std::string> compileForHost(llvm::Module &module, llvm::TargetMachine &machine);
 
