@@ -327,7 +327,7 @@ private:
   /// One choice that is \p a where \p inA holds and \p b where one of \p inB does.
   static std::optional<Choice> join(const Choice &a, const Facts &inA, const Choice &b,
                                     llvm::ArrayRef<Facts> inB) {
-    Choice joined{a.condition, a.value, a.otherwise ? a.otherwise : b.otherwise};
+    Choice joined{a.condition, a.value, b.otherwise ? b.otherwise : a.otherwise};
     if (a.otherwise && b.otherwise && !areEqual(inA, *a.otherwise, *b.otherwise))
       return std::nullopt;
     // Of places that an equation makes one, the one that holds without it.
