@@ -7,44 +7,12 @@
 //===----------------------------------------------------------------------===//
 #include "Collect.h"
 #include "kb-opt/Rewrite/AstTools.h"
-#include "clang/AST/DynamicRecursiveASTVisitor.h"
+#include "kb-opt/Rewrite/Callers.h"
 
 using namespace kbopt;
 using namespace clang;
 
 namespace {
-
-/// The calls of the user's functions, those of instantiations included.
-struct Calls : DynamicRecursiveASTVisitor {
-  explicit Calls(const ParsedProgram &program) : program(&program) {
-    ShouldVisitTemplateInstantiations = true;
-    TraverseDecl(program.context().getTranslationUnitDecl());
-  }
-  const ParsedProgram *program;
-  const FunctionDecl *around = nullptr;
-  struct Call {
-    const CallExpr *call;
-    const FunctionDecl *caller;
-  };
-  std::map<const FunctionDecl *, std::vector<Call>> byCallee;
-
-  bool TraverseDecl(Decl *declaration) override {
-    if (declaration && !isa<TranslationUnitDecl>(declaration) &&
-        program->sources().isInSystemHeader(declaration->getLocation()))
-      return true;
-    const FunctionDecl *outer = around;
-    if (const auto *function = dyn_cast_or_null<FunctionDecl>(declaration))
-      around = function;
-    const bool result = DynamicRecursiveASTVisitor::TraverseDecl(declaration);
-    around = outer;
-    return result;
-  }
-  bool VisitCallExpr(CallExpr *call) override {
-    if (const FunctionDecl *callee = call->getDirectCallee(); callee && around)
-      byCallee[callee->getCanonicalDecl()].push_back({call, around});
-    return true;
-  }
-};
 
 /// The value of \p expr in \p function: a constant, or what all callers give a parameter.
 std::optional<int64_t> valueOf(const ParsedProgram &program, const Expr *expr,
@@ -56,20 +24,17 @@ std::optional<int64_t> valueOf(const ParsedProgram &program, const Expr *expr,
   const auto *owner = parameter ? dyn_cast<FunctionDecl>(parameter->getDeclContext()) : nullptr;
   if (!owner || !owner->getBody() || depth == 0 || mayModify(owner->getBody(), parameter))
     return std::nullopt;
-  const Calls &calls = program.derived<Calls>([&] { return Calls(program); });
-  auto found = calls.byCallee.find(owner->getCanonicalDecl());
   std::optional<int64_t> common;
-  if (found != calls.byCallee.end())
-    for (const Calls::Call &each : found->second) {
-      const unsigned index = parameter->getFunctionScopeIndex();
-      std::optional<int64_t> value =
-          index < each.call->getNumArgs()
-              ? valueOf(program, each.call->getArg(index), each.caller, depth - 1)
-              : std::nullopt;
-      if (!value || (common && *common != *value))
-        return std::nullopt;
-      common = value;
-    }
+  for (const Callers::Call &each : Callers::in(program).callsOf(owner)) {
+    const unsigned index = parameter->getFunctionScopeIndex();
+    std::optional<int64_t> value =
+        each.caller && index < each.call->getNumArgs()
+            ? valueOf(program, each.call->getArg(index), each.caller, depth - 1)
+            : std::nullopt;
+    if (!value || (common && *common != *value))
+      return std::nullopt;
+    common = value;
+  }
   return common;
 }
 

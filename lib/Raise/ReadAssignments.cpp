@@ -81,7 +81,9 @@ void ThreadReader::readAssignment(const Expr *left, const Expr *right, llvm::Str
       return readNumberAssignment(variable, left, right, opcode, out);
     auto at = values.find(variable);
     if (at == values.end() || at->second.kind != Value::Scalar)
-      return refuse("changes its parameter '" + variable->getNameAsString() + "'");
+      return refuse(
+          (llvm::isa<ParmVarDecl>(variable) ? "changes its parameter '" : "changes the object '") +
+          variable->getNameAsString() + "'");
     result.kind = Statement::Assign;
     result.name = at->second.name;
     append(result.name);

@@ -287,24 +287,6 @@ private:
   /// The value of an index or loop bound, of which parts may be loaded.
   std::optional<Integer> evaluateIndex(const clang::Expr *expr);
   VarId addVarying(const std::string &name, clang::QualType type);
-  /// A field, or an element with a constant index, of a struct parameter.
-  struct FieldOfParameter {
-    const clang::ParmVarDecl *parameter = nullptr;
-    std::string text;
-    int64_t offset = 0; ///< in bytes
-    /// Of an array that is not public: the method that gives an element of it.
-    std::string element = {};
-    void addElement(int64_t number, int64_t bytes);
-  };
-  /// Adds \p field of an object of \p type to \p place as its users may write it. False where it is
-  /// not public and no method gives it.
-  static bool nameField(const clang::FieldDecl *field, clang::QualType type,
-                        FieldOfParameter &place);
-  /// The integer at \p place, of \p type, as a symbol.
-  Integer symbolOf(const FieldOfParameter &place, clang::QualType type);
-  bool readPlace(const clang::Expr *lvalue, FieldOfParameter &place);
-  /// An integer of a struct that the kernel is given by value: `p.size`, `p.sizes[1]`.
-  std::optional<Integer> evaluateField(const clang::Expr *lvalue);
   std::optional<Integer> convert(Integer value, clang::QualType type);
   Integer ofType(Poly poly, clang::QualType type, bool isExact) const;
   /// Makes \p value exact, by an obligation where it is not provable.
@@ -333,6 +315,26 @@ private:
   std::optional<Pointer> evaluateArray(const clang::Expr *expr);
   std::optional<Operand> evaluateElement(const clang::Expr *lvalue);
   Operand elementAt(const Pointer &pointer) const;
+
+  //===-- Fields of parameters (ReadPlaces.cpp) -----------------------------===//
+  /// A field, or an element with a constant index, of a struct parameter.
+  struct FieldOfParameter {
+    const clang::ParmVarDecl *parameter = nullptr;
+    std::string text;
+    int64_t offset = 0; ///< in bytes
+    /// Of an array that is not public: the method that gives an element of it.
+    std::string element = {};
+    void addElement(int64_t number, int64_t bytes);
+  };
+  /// Adds \p field of an object of \p type to \p place as its users may write it. False where it is
+  /// not public and no method gives it.
+  static bool nameField(const clang::FieldDecl *field, clang::QualType type,
+                        FieldOfParameter &place);
+  /// The integer at \p place, of \p type, as a symbol.
+  Integer symbolOf(const FieldOfParameter &place, clang::QualType type);
+  bool readPlace(const clang::Expr *lvalue, FieldOfParameter &place);
+  /// An integer of a struct that the kernel is given by value: `p.size`, `p.sizes[1]`.
+  std::optional<Integer> evaluateField(const clang::Expr *lvalue);
 
   //===-- Objects that are computed (ReadViews.cpp) -----------------------===//
   /// Integers in an array of a struct that the kernel is given by value, from number `first` on.

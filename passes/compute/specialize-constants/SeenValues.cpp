@@ -3,37 +3,13 @@
 
 #include "SeenValues.h"
 #include "kb-opt/Rewrite/AstTools.h"
-#include "clang/AST/DynamicRecursiveASTVisitor.h"
+#include "kb-opt/Rewrite/Callers.h"
 #include <cstring>
 
 using namespace kbopt;
 using namespace clang;
 
 namespace {
-
-const FunctionDecl *patternOf(const FunctionDecl *function) {
-  const FunctionDecl *pattern = function->getTemplateInstantiationPattern();
-  return (pattern ? pattern : function)->getCanonicalDecl();
-}
-
-struct CallFinder : DynamicRecursiveASTVisitor {
-  CallFinder() { ShouldVisitTemplateInstantiations = true; }
-  bool TraverseFunctionDecl(FunctionDecl *function) override {
-    const FunctionDecl *outer = std::exchange(host, function);
-    bool result = DynamicRecursiveASTVisitor::TraverseFunctionDecl(function);
-    host = outer;
-    return result;
-  }
-  bool VisitCallExpr(CallExpr *call) override {
-    if (const FunctionDecl *callee = call->getDirectCallee())
-      if (patternOf(callee) == wanted)
-        calls.emplace_back(call, host);
-    return true;
-  }
-
-  const FunctionDecl *wanted = nullptr, *host = nullptr;
-  std::vector<std::pair<const CallExpr *, const FunctionDecl *>> calls;
-};
 
 void collect(const PassContext &context, const Expr *expr, const FunctionDecl *host, unsigned depth,
              std::set<int64_t> &values) {
@@ -55,12 +31,8 @@ void collect(const PassContext &context, const Expr *expr, const FunctionDecl *h
   const auto *function = dyn_cast<FunctionDecl>(parameter->getDeclContext());
   if (!function)
     return;
-  CallFinder finder;
-  finder.wanted = patternOf(function);
-  for (const Decl *declaration : context.parsed().declarations())
-    finder.TraverseDecl(const_cast<Decl *>(declaration));
   unsigned index = parameter->getFunctionScopeIndex();
-  for (const auto &[call, caller] : finder.calls)
+  for (const auto &[call, caller] : Callers::in(context.parsed()).callsOfPattern(function))
     if (index < call->getNumArgs())
       collect(context, call->getArg(index), caller, depth + 1, values);
 }

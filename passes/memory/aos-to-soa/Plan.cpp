@@ -7,61 +7,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "SplitArray.h"
-#include "clang/AST/DynamicRecursiveASTVisitor.h"
+#include "kb-opt/Rewrite/Callers.h"
 
 using namespace kbopt;
 using namespace kbopt::split;
 using namespace clang;
 
 namespace {
-
-struct Call {
-  const CallExpr *call;
-  const FunctionDecl *caller;
-};
-
-/// The calls of each of the user's functions, and its other mentions.
-struct Callers : DynamicRecursiveASTVisitor {
-  explicit Callers(const ParsedProgram &program) : program(&program) {
-    ShouldVisitTemplateInstantiations = true;
-    TraverseDecl(program.context().getTranslationUnitDecl());
-  }
-  const ParsedProgram *program;
-  const FunctionDecl *around = nullptr;
-  std::map<const FunctionDecl *, std::vector<Call>> calls;
-  std::map<const FunctionDecl *, unsigned> mentions;
-  std::set<std::string> unresolved; ///< names that templates call
-
-  bool TraverseDecl(Decl *declaration) override {
-    if (declaration && !isa<TranslationUnitDecl>(declaration) &&
-        program->sources().isInSystemHeader(declaration->getLocation()))
-      return true;
-    const FunctionDecl *outer = around;
-    if (const auto *function = dyn_cast_or_null<FunctionDecl>(declaration))
-      around = function;
-    const bool result = DynamicRecursiveASTVisitor::TraverseDecl(declaration);
-    around = outer;
-    return result;
-  }
-  bool VisitCallExpr(CallExpr *call) override {
-    if (const FunctionDecl *callee = call->getDirectCallee())
-      calls[callee->getCanonicalDecl()].push_back({call, around});
-    return true;
-  }
-  bool VisitDeclRefExpr(DeclRefExpr *reference) override {
-    if (const auto *function = dyn_cast<FunctionDecl>(reference->getDecl()))
-      ++mentions[function->getCanonicalDecl()];
-    return true;
-  }
-  bool VisitUnresolvedLookupExpr(UnresolvedLookupExpr *lookup) override {
-    unresolved.insert(lookup->getName().getAsString());
-    return true;
-  }
-};
-
-const Callers &callersIn(const ParsedProgram &program) {
-  return program.derived<Callers>([&] { return Callers(program); });
-}
 
 bool runsOnDevice(const FunctionDecl *function) {
   return function->hasAttr<CUDAGlobalAttr>() || function->hasAttr<CUDADeviceAttr>();
@@ -142,17 +94,15 @@ void Plan::addParameter(const FunctionDecl *function, unsigned index) {
 
 /// Adds what the callers of \p function hand it.
 void Plan::followCalls(const FunctionDecl *function, unsigned index) {
-  const Callers &callers = callersIn(context.parsed());
+  const Callers &callers = Callers::in(context.parsed());
   const std::string name = "'" + function->getNameAsString() + "'";
-  auto calls = callers.calls.find(function->getCanonicalDecl());
-  auto mentions = callers.mentions.find(function->getCanonicalDecl());
-  const size_t called = calls == callers.calls.end() ? 0 : calls->second.size();
-  if (mentions != callers.mentions.end() && mentions->second != called)
+  if (callers.hasOtherUses(function))
     return stop(name + " is used in another way than by a call");
-  if (callers.unresolved.count(function->getNameAsString()))
+  if (callers.mayBeCalledByTemplate(function))
     return stop("a template may call " + name);
-  for (size_t i = 0; i < called && why.empty(); ++i) {
-    const auto &[call, caller] = calls->second[i];
+  for (const auto &[call, caller] : callers.callsOf(function)) {
+    if (!why.empty())
+      return;
     const Expr *argument = call->getNumArgs() > index ? call->getArg(index) : nullptr;
     const VarDecl *variable = argument ? ast::variableOf(argument) : nullptr;
     const std::string line = ast::lineText(context, call->getBeginLoc());
