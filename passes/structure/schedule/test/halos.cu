@@ -1,5 +1,6 @@
 // Tiles with a halo, vectors in shared memory, numbers of a block and prefix sums compute the same on another schedule. Where an element is read that nothing
 // stored, nothing is judged correct.
+// RUN: kb-opt --emit=kb-nest %s | FileCheck --check-prefix=NEST %s
 // RUN: kb-opt --quiet -passes='schedule{kernel=padded as="map block=64"},schedule{kernel=edges as="map"},schedule{kernel=ends as="map"},schedule{kernel=inner as="map"},schedule{kernel=flat as="map block=128"},schedule{kernel=numbers as="map block=64"},schedule{kernel=vectors as="rows team=64"},schedule{kernel=plain as="map block=64"},schedule{kernel=prefix as="rows team=32"}' -o %t.cu %s
 // RUN: %code %t.cu | FileCheck %s
 // RUN: kb-opt --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s
@@ -22,6 +23,13 @@
 #define FILLED 64
 #endif
 
+// Zeros outside, asked by each store as far as it can happen there.
+// NEST: kb.nest @_Z6padded{{.*}} dims ["g"]
+// NEST: kb.let "sValue" : "float" "0.0f"
+// NEST-NEXT: kb.when "" [] where <over [g, o] with [n] : n + 2 - o - g >= 0, g + o - 3 >= 0 exact>
+// NEST-NEXT: kb.let "sValue" : "" "$0" [{{.*}} : g + o - 3>>] reassigns
+// NEST-NOT: kb.when
+// NEST: kb.store
 __global__ void padded(const float *in, float *out, int n) {
   __shared__ float s[128 + 2 * 3];
   int g = blockIdx.x * blockDim.x + threadIdx.x, l = threadIdx.x + 3;
@@ -39,6 +47,14 @@ __global__ void padded(const float *in, float *out, int n) {
   }
 }
 
+// Threads at the edge of a block fill the edges of the tile.
+// NEST: kb.nest @_Z5edges{{.*}} dims ["y", "x"]{{.*}} {
+// NEST: where <over [y, x] : y - 1 >= 0 exact>
+// NEST: where <over [y, x] with [H] : H - y - 2 >= 0 exact>
+// NEST: where <over [y, x] : x - 1 >= 0 exact>
+// NEST: where <over [y, x] with [W] : W - x - 2 >= 0 exact>
+// NEST-NOT: kb.when
+// NEST: kb.store
 __global__ void edges(const float *in, float *out, int W, int H) {
   __shared__ float s[18][18];
   int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
@@ -59,27 +75,23 @@ __global__ void edges(const float *in, float *out, int W, int H) {
     out[y * W + x] = 0.5f * s[ly][lx] + 0.125f * (s[ly - 1][lx] + s[ly + 1][lx] + s[ly][lx - 1] + s[ly][lx + 1]);
 }
 
-// Which thread fills the rim is not known beforehand.
-__global__ void ends(const float *in, float *out, int W, int H) {
-  __shared__ float s[18][18];
-  int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
-  int lx = threadIdx.x + 1, ly = threadIdx.y + 1;
-  if (x < W && y < H) {
-    s[ly][lx] = in[y * W + x];
-    if (threadIdx.x == 0)
-      s[ly][0] = x > 0 ? in[y * W + x - 1] : 0.0f;
-    if (threadIdx.x == 15 || x == W - 1)
-      s[ly][lx + 1] = x < W - 1 ? in[y * W + x + 1] : 0.0f;
-    if (threadIdx.y == 0)
-      s[0][lx] = y > 0 ? in[(y - 1) * W + x] : 0.0f;
-    if (threadIdx.y == 15 || y == H - 1)
-      s[ly + 1][lx] = y < H - 1 ? in[(y + 1) * W + x] : 0.0f;
+// Which thread fills the rim is not known beforehand: nothing before the array is loaded for it.
+__global__ void ends(const float *in, float *out, int n) {
+  __shared__ float s[64 + 1];
+  int i = blockIdx.x * 64 + threadIdx.x;
+  if (i < n) {
+    s[threadIdx.x + 1] = in[i];
+    if (threadIdx.x == 0 || i == 0)
+      s[threadIdx.x] = i > 0 ? in[i - 1] : 0.0f;
   }
   __syncthreads();
-  if (x < W && y < H)
-    out[y * W + x] = 0.5f * s[ly][lx] + 0.125f * (s[ly - 1][lx] + s[ly + 1][lx] + s[ly][lx - 1] + s[ly][lx + 1]);
+  if (i < n)
+    out[i] = s[threadIdx.x + 1] + 2.0f * s[threadIdx.x];
 }
 
+// A block reads more than it writes.
+// NEST: kb.nest @_Z5inner{{.*}} dims ["{{[^"]*}}", "{{[^"]*}}"] extents [#kb.expr<{{[^:]*}} : H - 1>, #kb.expr<{{[^:]*}} : W - 1>]
+// NEST: kb.store
 __global__ void inner(const float *in, float *out, int W, int H) {
   __shared__ float s[16][16];
   int tx = threadIdx.x, ty = threadIdx.y, x = blockIdx.x * 14 + tx, y = blockIdx.y * 14 + ty;
@@ -89,6 +101,10 @@ __global__ void inner(const float *in, float *out, int W, int H) {
     out[y * W + x] = s[ty][tx - 1] + s[ty + 1][tx];
 }
 
+// All threads go over its elements one after the other.
+// NEST: kb.nest @_Z4flat{{.*}} dims ["y", "x"]
+// NEST: where <over [y, x, dy, dx] with [r, W, H] : x + dx - r >= 0, W + r - x - dx - 1 >= 0, y + dy - r >= 0, H + r - y - dy - 1 >= 0 exact>
+// NEST: kb.store
 __global__ void flat(const float *in, float *out, int r, int W, int H) {
   extern __shared__ float tile[];
   int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
@@ -108,6 +124,10 @@ __global__ void flat(const float *in, float *out, int r, int W, int H) {
   }
 }
 
+// The block's numbers lie in shared memory.
+// NEST: kb.nest @_Z7numbers{{.*}} dims ["i"] extents [#kb.expr<over [i] : gdim.x * 64>]
+// NEST: kb.let "index" : "int" "$0" [{{.*}}"ids"{{.*}} : t>>]
+// NEST: kb.store <element <argument "sum" {{.*}} : index>> atomic "atomicAdd"
 __global__ void numbers(float *sum, const float *x, const int *ids) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   __shared__ int id[4];
@@ -118,6 +138,12 @@ __global__ void numbers(float *sum, const float *x, const int *ids) {
     atomicAdd(&sum[id[t]], x[i] * t);
 }
 
+// Sums of vectors are sums of their parts.
+// NEST: kb.nest @_Z7vectors
+// NEST: kb.over {{.*}} reduction {{.*}} team
+// NEST: kb.reduce "s_x" "add"
+// NEST: kb.reduce "s_y" "add"
+// NEST: kb.store {{.*}} "make_float2(s_x, s_y)"
 __global__ void vectors(const float2 *x, float2 *out, int n) {
   __shared__ float2 sm[256];
   int t = threadIdx.x;
@@ -182,7 +208,7 @@ int main() {
   dim3 block(16, 16), grid((W + 15) / 16, (H + 15) / 16);
   padded<<<(n + 127) / 128, 128>>>(x, y, n);
   edges<<<grid, block>>>(x, y, W, H);
-  ends<<<grid, block>>>(y, x, W, H);
+  ends<<<n / 64, 64>>>(y, x, n);
   inner<<<dim3((W + 13) / 14, (H + 13) / 14), block>>>(x, y, W, H);
   flat<<<grid, block, (16 + 2 * r) * (16 + 2 * r) * sizeof(float)>>>(y, x, r, W, H);
   numbers<<<4, 64>>>(sums, x, ids);
