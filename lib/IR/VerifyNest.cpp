@@ -82,6 +82,20 @@ static LogicalResult verifyText(Operation *op, StringRef text, ArrayAttr operand
   return success();
 }
 
+NestOp SequenceOp::first() { return cast<NestOp>(getBody().front().front()); }
+NestOp SequenceOp::last() { return cast<NestOp>(getBody().front().back()); }
+
+LogicalResult SequenceOp::verify() {
+  auto isOfKernel = [&](Operation &op) {
+    auto nest = dyn_cast<NestOp>(op);
+    return nest && nest.getKernel() == getKernel();
+  };
+  Block &body = getBody().front();
+  if (body.getOperations().size() != 2 || !llvm::all_of(body, isOfKernel))
+    return emitOpError("must hold two nests of its kernel");
+  return success();
+}
+
 LogicalResult NestOp::verify() {
   if (getDims().size() != getExtents().size())
     return emitOpError("needs one extent for each dimension");

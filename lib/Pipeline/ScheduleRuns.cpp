@@ -68,6 +68,12 @@ RewriteSession::withPassContext(llvm::function_ref<llvm::Error(const PassContext
   return look(*from->passContext);
 }
 
+/// Whether the schedule of its kernel is for another nest: that of all blocks.
+static bool isOfLastBlock(kb::NestOp nest) {
+  auto sequence = mlir::dyn_cast<kb::SequenceOp>(nest->getParentOp());
+  return sequence && nest == sequence.last();
+}
+
 llvm::Expected<mlir::OwningOpRef<kb::ProgramOp>> RewriteSession::program(bool all) {
   llvm::Expected<State &> from = state->scheduled();
   if (!from)
@@ -87,7 +93,8 @@ llvm::Expected<mlir::OwningOpRef<kb::ProgramOp>> RewriteSession::program(bool al
   llvm::SmallVector<kb::NestOp> nests;
   copy->walk([&](kb::NestOp nest) { nests.push_back(nest); });
   for (kb::NestOp nest : nests)
-    if (auto found = schedules.find(nest.getKernel().str()); found != schedules.end())
+    if (auto found = schedules.find(nest.getKernel().str());
+        found != schedules.end() && !isOfLastBlock(nest))
       nestWithSchedule(nest, found->second);
   return copy;
 }

@@ -21,6 +21,10 @@ public:
       : program(program), space(program.space), launches(launches) {}
 
   std::vector<Dimension> form() {
+    for (VarId axis : {0, 1, 2}) {
+      pin(TidVar + axis, BdimVar + axis);
+      pin(BidVar + axis, GdimVar + axis);
+    }
     for (unsigned axis : {2, 1, 0})
       formAxis(axis);
     joinDimensions(program, dimensions, launches);
@@ -57,6 +61,61 @@ private:
     VarId id = space.add(dimension);
     dimensions.push_back({id, std::move(extent)});
     return id;
+  }
+
+  /// The only value of \p index for which \p body does more than compute: all else stands under
+  /// `index == value`. False where there is none.
+  bool findPin(std::vector<Statement> &body, VarId index, std::optional<int64_t> &value) {
+    for (Statement &each : body) {
+      if (each.kind == Statement::Store || each.kind == Statement::Atomic ||
+          each.kind == Statement::Barrier || each.kind == Statement::Opaque)
+        return false;
+      bool isPinned = false;
+      if (each.kind == Statement::If)
+        for (const Constraint &constraint : each.constraints) {
+          Poly rest = constraint.poly - var(index);
+          if (!constraint.isEquality || !rest.isConstant() || rest.constantTerm() > 0)
+            continue;
+          isPinned = !value || *value == -rest.constantTerm();
+          value = -rest.constantTerm();
+        }
+      if (!isPinned && !findPin(each.body, index, value))
+        return false;
+    }
+    return true;
+  }
+
+  /// Leaves the one thread, or block, that does something: `if (threadIdx.x == 0) …`.
+  void pin(VarId index, VarId count) {
+    std::optional<int64_t> value;
+    if (!findPin(program.body, index, value) || !value)
+      return;
+    substitute(program, index, number(*value));
+    dropTrue(program.body);
+    if (*value > 0) // there is one for 0
+      require(var(count) - number(*value + 1));
+    pinned.insert(index);
+  }
+
+  /// Drops conditions that hold everywhere.
+  void dropTrue(std::vector<Statement> &body) {
+    for (size_t i = 0; i < body.size(); ++i) {
+      Statement &each = body[i];
+      dropTrue(each.body);
+      llvm::erase_if(each.constraints, [](const Constraint &constraint) {
+        return constraint.poly.isConstant() &&
+               (constraint.isEquality ? constraint.poly.constantTerm() == 0
+                                      : constraint.poly.constantTerm() >= 0);
+      });
+      if (each.kind != Statement::If || !each.constraints.empty() || !each.value.text.empty())
+        continue;
+      std::vector<Statement> inside = std::move(each.body);
+      body.erase(body.begin() + i);
+      body.insert(body.begin() + i, std::make_move_iterator(inside.begin()),
+                  std::make_move_iterator(inside.end()));
+      i += inside.size();
+      --i;
+    }
   }
 
   /// \p poly with block starts (bid * bdim, or bid * size) written as \p start.
@@ -260,9 +319,11 @@ private:
     if (isIdempotent(program))
       return;
     bool isOneBlock = launches.grid[axis].high == 1, isOneThread = launches.block[axis].high == 1;
+    isOneBlock |= program.isOneBlock || pinned.count(BidVar + axis);
+    isOneThread |= program.isBlockUndone || pinned.count(TidVar + axis);
     if (!usesBlock && !isOneBlock)
       require(number(1) - var(GdimVar + axis));
-    if (!usesThread && !isOneThread && !program.isBlockUndone)
+    if (!usesThread && !isOneThread)
       require(number(1) - var(BdimVar + axis));
   }
 
@@ -318,6 +379,7 @@ private:
   Space &space;
   const analysis::LaunchRanges &launches;
   std::vector<Dimension> dimensions;
+  std::set<VarId> pinned; ///< indices that have one value
 };
 
 } // namespace

@@ -20,10 +20,10 @@ using namespace kbopt::raise;
 
 /// Reads \p kernel once more where its threads fill tiles together: \p program, which has a reason,
 /// becomes what they compute without the tiles, or keeps the reason that says more.
-static std::optional<TileBlock> undoTiles(const clang::FunctionDecl *kernel, LaunchSide side,
+static std::optional<TileBlock> undoTiles(const clang::FunctionDecl *kernel, const Reading &reading,
                                           ThreadProgram &program,
                                           analysis::LaunchRanges &launches) {
-  ThreadProgram tiled = readThread(kernel, true, side);
+  ThreadProgram tiled = readThread(kernel, true, reading);
   if (tiled.shared.empty())
     return std::nullopt;
   TileBlock block;
@@ -103,11 +103,11 @@ static kb::NestOp restOnRaces(ThreadProgram &program, llvm::ArrayRef<Dimension> 
   return nullptr;
 }
 
-/// What \p kernel is where branches that go the same way in the whole launch take \p side. Null
-/// where \p program got a reason.
-static mlir::Operation *raiseSide(ImportedProgram &imported, kb::KernelOp kernel, LaunchSide side,
-                                  mlir::OpBuilder &builder, ThreadProgram &program) {
-  program = readThread(imported.declOf(kernel), false, side);
+/// What of \p kernel \p reading reads. Null where \p program got a reason.
+static kb::NestOp raiseReading(ImportedProgram &imported, kb::KernelOp kernel,
+                               const Reading &reading, mlir::OpBuilder &builder,
+                               ThreadProgram &program) {
+  program = readThread(imported.declOf(kernel), false, reading);
   std::vector<Dimension> dimensions;
   auto step = [&](auto run) {
     if (program.reason.empty())
@@ -122,7 +122,7 @@ static mlir::Operation *raiseSide(ImportedProgram &imported, kb::KernelOp kernel
   step([&] { width = undoCooperation(program, launches); });
   std::optional<TileBlock> block;
   if (!program.reason.empty())
-    block = undoTiles(imported.declOf(kernel), side, program, launches);
+    block = undoTiles(imported.declOf(kernel), reading, program, launches);
   step([&] { dimensions = formPoints(program, launches); });
   if (width)
     restoreBlockWidth(program, dimensions, *width);
@@ -156,36 +156,76 @@ static mlir::Operation *raiseSide(ImportedProgram &imported, kb::KernelOp kernel
   return nullptr;
 }
 
-mlir::Operation *kbopt::raiseKernel(ImportedProgram &imported, kb::KernelOp kernel) {
-  mlir::OpBuilder builder = mlir::OpBuilder::atBlockEnd(&imported.program.getBody().front());
+/// What \p kernel, or the body of it that \p reading reads, computes at every launch, or at those
+/// where branches that go the same way in the whole launch take one side. Null where \p reason says
+/// why not.
+static kb::NestOp raiseSides(ImportedProgram &imported, kb::KernelOp kernel, Reading reading,
+                             mlir::OpBuilder &builder, std::string &reason) {
   ThreadProgram program;
-  mlir::Operation *racefree = nullptr; // the first one
-  auto isRaised = [&](mlir::Operation *nest) {
-    if (!nest || mlir::cast<kb::NestOp>(nest).getRacefree()) {
+  kb::NestOp racefree; // the first one
+  auto isRaised = [&](kb::NestOp nest) {
+    if (!nest || nest.getRacefree()) {
       if (racefree && nest)
-        nest->erase();
+        nest.erase();
       else if (nest)
         racefree = nest;
       return false;
     }
     if (racefree)
-      racefree->erase();
+      racefree.erase();
     return true;
   };
-  if (mlir::Operation *nest = raiseSide(imported, kernel, LaunchSide::Both, builder, program);
-      isRaised(nest))
+  if (kb::NestOp nest = raiseReading(imported, kernel, reading, builder, program); isRaised(nest))
     return nest;
-  for (LaunchSide side : {LaunchSide::Then, LaunchSide::Else})
-    if (ThreadProgram half; program.hasLaunchChoice)
-      if (mlir::Operation *nest = raiseSide(imported, kernel, side, builder, half); isRaised(nest))
-        return nest;
-  if (ThreadProgram whole; program.dividesSizes)
-    if (mlir::Operation *nest = raiseSide(imported, kernel, LaunchSide::Multiples, builder, whole);
-        isRaised(nest))
+  llvm::SmallVector<LaunchSide> sides;
+  if (program.hasLaunchChoice)
+    sides = {LaunchSide::Then, LaunchSide::Else};
+  if (program.dividesSizes)
+    sides.push_back(LaunchSide::Multiples);
+  for (LaunchSide side : sides) {
+    ThreadProgram part;
+    reading.side = side;
+    if (kb::NestOp nest = raiseReading(imported, kernel, reading, builder, part); isRaised(nest))
       return nest;
-  if (racefree)
-    return racefree;
-  return kb::UnraisedOp::create(builder, kernel.getLoc(), kernel.getSymName(), program.reason);
+  }
+  reason = program.reason;
+  return racefree;
+}
+
+/// What \p kernel is whose last block ends the work, as \p split says. Null where \p reason says
+/// why not.
+static kb::SequenceOp raiseSequence(ImportedProgram &imported, kb::KernelOp kernel,
+                                    const LastBlock &split, mlir::OpBuilder &builder,
+                                    std::string &reason) {
+  auto sequence =
+      kb::SequenceOp::create(builder, kernel.getLoc(), kernel.getSymName(), split.counter);
+  mlir::OpBuilder inside = mlir::OpBuilder::atBlockEnd(&sequence.getBody().emplaceBlock());
+  std::string why;
+  if (!raiseSides(imported, kernel, {LaunchSide::Both, &split, false}, inside, why)) {
+    reason = "of what all its blocks do: " + why;
+  } else if (kb::NestOp last =
+                 raiseSides(imported, kernel, {LaunchSide::Both, &split, true}, inside, why);
+             !last) {
+    reason = "of what its last block does: " + why;
+  } else if (last.getFilled()) {
+    reason = "its last block may read what the block left in shared memory before";
+  } else {
+    return sequence;
+  }
+  sequence.erase();
+  return nullptr;
+}
+
+mlir::Operation *kbopt::raiseKernel(ImportedProgram &imported, kb::KernelOp kernel) {
+  mlir::OpBuilder builder = mlir::OpBuilder::atBlockEnd(&imported.program.getBody().front());
+  std::string reason;
+  if (kb::NestOp nest = raiseSides(imported, kernel, {}, builder, reason))
+    return nest;
+  const clang::FunctionDecl *function = imported.declOf(kernel);
+  if (std::optional<LastBlock> split = function ? findLastBlock(function) : std::nullopt)
+    if (kb::SequenceOp sequence = raiseSequence(imported, kernel, *split, builder, reason))
+      return sequence;
+  return kb::UnraisedOp::create(builder, kernel.getLoc(), kernel.getSymName(), reason);
 }
 
 void kbopt::raiseProgram(ImportedProgram &program) {

@@ -16,19 +16,21 @@ using namespace clang;
 
 namespace kbopt::raise {
 
-ThreadProgram readThread(const FunctionDecl *kernel, bool liftsChoices, LaunchSide side) {
+ThreadProgram readThread(const FunctionDecl *kernel, bool liftsChoices, const Reading &reading) {
   ThreadProgram program;
-  ThreadReader(kernel, program, liftsChoices, side).read();
+  program.isOneBlock = reading.isLast;
+  ThreadReader(kernel, program, liftsChoices, reading).read();
   return program;
 }
 
 ThreadReader::ThreadReader(const FunctionDecl *kernel, ThreadProgram &program, bool liftsChoices,
-                           LaunchSide side)
+                           const Reading &reading)
     : kernel(kernel), ast(kernel->getASTContext()), program(program), space(program.space),
-      liftsChoices(liftsChoices), side(side) {}
+      liftsChoices(liftsChoices), reading(reading), side(reading.side) {}
 
 void ThreadReader::read() {
-  const Stmt *body = kernel->getBody();
+  const LastBlock *split = reading.split;
+  const Stmt *body = !split ? kernel->getBody() : reading.isLast ? split->last : split->first;
   if (!body)
     return refuse("its body is not in sight");
   findUntrackedVariables(body, ast, untracked, forms, moves, choices, liftsChoices);
@@ -37,6 +39,15 @@ void ThreadReader::read() {
   readParameters();
   findFields();
   readSequence({body}, program.body);
+  if (split && !reading.isLast && !failed())
+    requireCount(*split);
+  if (reading.isLast)
+    rewritePolys(program.body, [&](const Poly &poly) {
+      for (VarId axis : {0, 1, 2})
+        if (space.dependsOn(poly, analysis::BidVar + axis))
+          refuse("its last block uses its number");
+      return poly;
+    });
   if (!stays.empty())
     program.body.insert(program.body.begin(), flagOf(stays));
   checkCastShared();
@@ -49,8 +60,10 @@ void ThreadReader::readParameters() {
     program.names.insert(parameter->getNameAsString());
     QualType type = parameter->getType();
     unsigned index = parameter->getFunctionScopeIndex();
-    if (type.isVolatileQualified() ||
-        (type->isPointerType() && type->getPointeeType().isVolatileQualified()))
+    bool isVolatile = type->isPointerType() && type->getPointeeType().isVolatileQualified();
+    // What blocks leave for the last one is mostly volatile: nothing may be kept in registers. The
+    // first nest stores all of it before the last one loads it.
+    if (type.isVolatileQualified() || (isVolatile && !reading.split))
       return refuse("'" + parameter->getNameAsString() + "' is volatile");
     if (untracked.count(parameter) && type->isArithmeticType()) {
       Statement copy; // the kernel changes it
@@ -68,6 +81,8 @@ void ThreadReader::readParameters() {
       value.address.base = {kb::BaseKind::Argument, parameter->getNameAsString(), int(index), 0,
                             Base::Global};
       value.address.element = type->getPointeeType();
+      if (isVolatile)
+        value.address.element.removeLocalVolatile();
       values[parameter] = value;
     } else if (type->isIntegralOrEnumerationType() && !type->isBooleanType() &&
                ast.getTypeSize(type) >= 32) {
@@ -85,6 +100,38 @@ void ThreadReader::readParameters() {
           Value::Number, ofType(Poly::variable(space.add(symbol)), type, true), {}, {}};
     }
   }
+}
+
+void ThreadReader::requireCount(const LastBlock &split) {
+  std::optional<Integer> ticket = evaluate(split.ticket);
+  if (!ticket || !demand(*ticket, split.ticket) || !space.isUniform(ticket->poly))
+    return refuse("'" + sourceText(split.ticket) + "', by which the last block is known, is not " +
+                  "understood");
+  Poly last = ticket->poly - Poly::constant(split.offset),
+       blocks = Poly::variable(analysis::GdimVar);
+  for (VarId axis : {analysis::GdimVar + 1, analysis::GdimVar + 2}) {
+    if (space.dependsOn(last, axis))
+      blocks = blocks * Poly::variable(axis);
+    else
+      require(Poly::constant(1) - Poly::variable(axis));
+  }
+  auto requireSame = [&](const Poly &left, const Poly &right) {
+    require(left - right);
+    require(right - left);
+  };
+  Poly more = blocks - last - Poly::constant(1);
+  if (more.isConstant() && more.constantTerm() != 0)
+    return refuse("a block goes on that is not the last one");
+  requireSame(last + Poly::constant(1), blocks);
+  if (!split.limit)
+    return;
+  std::optional<Integer> limit = evaluate(split.limit);
+  if (!limit || !demand(*limit, split.limit) || !space.isUniform(limit->poly))
+    return refuse("'" + sourceText(split.limit) + "', after which the blocks' count is 0, is not " +
+                  "understood");
+  require(limit->poly - last);
+  if (!split.isReset)
+    require(last - limit->poly);
 }
 
 /// Whether the last thing that \p statement does is to leave the kernel or the iteration.

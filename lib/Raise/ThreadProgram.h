@@ -212,6 +212,7 @@ struct ThreadProgram {
   std::set<std::string> names; ///< taken: parameters, lets, loops
   /// \p wish, or a name after it that is not taken; it is from now on.
   std::string uniqueName(llvm::StringRef wish);
+  bool isOneBlock = false; ///< one block runs it, however many the launch has
   /// The threads of a block already work as one: thread variables are gone, block sizes are
   /// required.
   bool isBlockUndone = false;

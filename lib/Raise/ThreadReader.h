@@ -7,6 +7,7 @@
 #ifndef KBOPT_LIB_RAISE_THREADREADER_H
 #define KBOPT_LIB_RAISE_THREADREADER_H
 
+#include "LastBlock.h"
 #include "LoopForms.h"
 #include "ThreadProgram.h"
 #include "clang/AST/ASTContext.h"
@@ -21,10 +22,19 @@ namespace kbopt::raise {
 /// nest requires what the reading rests on.
 enum class LaunchSide { Both, Then, Else, Multiples };
 
+/// What of a kernel is read.
+struct Reading {
+  LaunchSide side = LaunchSide::Both;
+  /// Of a kernel whose last block ends the work: one of its bodies, with isLast that of the last
+  /// block.
+  const LastBlock *split = nullptr;
+  bool isLast = false;
+};
+
 /// What the thread does that executes \p kernel, or a program with a `reason`. In a kernel whose
 /// threads work together, `c ? x[i] : 0` is read under `c` only with \p liftsChoices.
 ThreadProgram readThread(const clang::FunctionDecl *kernel, bool liftsChoices = false,
-                         LaunchSide side = LaunchSide::Both);
+                         const Reading &reading = {});
 
 /// An integer expression. `poly` equals the value modulo 2^bits; with `isExact` it is the value.
 struct Integer {
@@ -74,7 +84,7 @@ struct Value {
 class ThreadReader {
 public:
   ThreadReader(const clang::FunctionDecl *kernel, ThreadProgram &program, bool liftsChoices,
-               LaunchSide side);
+               const Reading &reading);
   void read();
 
 private:
@@ -84,6 +94,8 @@ private:
   //===-- Statements (ReadStatements.cpp, ReadVariables.cpp, ReadAssignments.cpp, ReadEffects.cpp)
   //--------===//
   void readParameters();
+  /// Requires that the last block is the last one, and that the count is 0 after it.
+  void requireCount(const LastBlock &split);
   void readSequence(llvm::ArrayRef<const clang::Stmt *> statements, Body &out);
   void readStatement(const clang::Stmt *statement, Body &out);
   /// `p = c ? x : y;`, or its declaration, as a branch that gives the pointer its value; null if it
@@ -492,7 +504,8 @@ private:
       castGivens;          ///< memory that is used as elements of another size than it is declared
   bool cooperates = false; ///< threads may exchange values
   bool liftsChoices;       ///< `c ? x[i] : 0` becomes a condition around the load
-  LaunchSide side;
+  const Reading reading;
+  const LaunchSide side;
   std::set<VarId> wholeQuotients; ///< n / 4, where n is taken to be a multiple of 4
   unsigned loopDepth = 0, inlineDepth = 0, copies = 0, unrolled = 0;
   /// The result of the function that is read in a call's place.

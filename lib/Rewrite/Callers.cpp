@@ -1,4 +1,4 @@
-//===- Callers.cpp - Who calls a function -----------------------------------===//
+//===- Callers.cpp - Callers of a function ----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Owns the walk over a file that collects calls.

@@ -100,24 +100,35 @@ const Schedule *PassContext::scheduleOf(const KernelView &kernel) const {
 
 /// The raised form of \p kernel that \p program has, or a new one.
 static mlir::Operation *raisedOp(ImportedProgram &program, kb::KernelOp kernel) {
-  for (mlir::Operation &each : program.program.getBody().front()) {
-    if (auto nest = mlir::dyn_cast<kb::NestOp>(each);
-        nest && nest.getKernel() == kernel.getSymName())
+  for (mlir::Operation &each : program.program.getBody().front())
+    if (mlir::isa<kb::NestOp, kb::SequenceOp, kb::UnraisedOp>(each) &&
+        each.getAttrOfType<mlir::SymbolRefAttr>("kernel").getLeafReference() == kernel.getSymName())
       return &each;
-    if (auto unraised = mlir::dyn_cast<kb::UnraisedOp>(each);
-        unraised && unraised.getKernel() == kernel.getSymName())
-      return &each;
-  }
   return raiseKernel(program, kernel);
 }
 
-/// \p nest as text, without the kernel that it is of.
-static std::string formOf(kb::NestOp nest) {
-  mlir::OwningOpRef<kb::NestOp> copy(nest.clone());
-  copy->setKernel("kernel");
+/// The raised form of \p instance; without a nest, the reason.
+static RaisedKernel raisedInstance(ImportedProgram &program, kb::KernelOp instance) {
+  mlir::Operation *op = raisedOp(program, instance);
+  if (auto nest = mlir::dyn_cast_or_null<kb::NestOp>(op))
+    return {instance, nest, ""};
+  if (auto sequence = mlir::dyn_cast_or_null<kb::SequenceOp>(op))
+    return {instance, sequence.first(), "", sequence.last()};
+  auto unraised = mlir::dyn_cast_or_null<kb::UnraisedOp>(op);
+  return {instance, nullptr, unraised ? unraised.getReason().str() : "the kernel is not raised"};
+}
+
+/// What \p raised computes as text, without the kernel that it is of.
+static std::string formOf(const RaisedKernel &raised) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  copy->print(os, mlir::OpPrintingFlags().enableDebugInfo(false));
+  for (kb::NestOp nest : {raised.nest, raised.last}) {
+    if (!nest)
+      continue;
+    mlir::OwningOpRef<kb::NestOp> copy(nest.clone());
+    copy->setKernel("kernel");
+    copy->print(os, mlir::OpPrintingFlags().enableDebugInfo(false));
+  }
   return text;
 }
 
@@ -146,26 +157,22 @@ RaisedKernel PassContext::raised(const KernelView &kernel) const {
   RaisedKernel result{launched.front(), nullptr, ""};
   std::string reason; ///< why the first instance is not raised
   for (kb::KernelOp instance : launched) {
-    mlir::Operation *op = raisedOp(*ir, instance);
-    auto nest = mlir::dyn_cast_or_null<kb::NestOp>(op);
-    if (!nest) {
-      auto unraised = mlir::dyn_cast_or_null<kb::UnraisedOp>(op);
-      RaisedKernel none{instance, nullptr,
-                        unraised ? unraised.getReason().str() : "the kernel is not raised"};
+    RaisedKernel each = raisedInstance(*ir, instance);
+    if (!each.nest) {
       if (result.nest)
-        return none;
+        return each;
       if (reason.empty())
-        reason = none.reason;
+        reason = each.reason;
       continue; // another instance may be, and a launch can tell them apart
     }
-    if (!result.nest && !reason.empty() && !isOfOneInstance(nest))
+    if (!result.nest && !reason.empty() && !isOfOneInstance(each.nest))
       return {instance, nullptr, reason};
     if (!result.nest)
-      result = {instance, nest, ""};
-    else if (formOf(result.nest) != formOf(nest))
+      result = each;
+    else if (formOf(result) != formOf(each))
       return {instance, nullptr,
               "the instances of '" + kernel.name().str() + "' do not compute the same"};
-    if (isOfOneInstance(nest))
+    if (isOfOneInstance(each.nest))
       break;
   }
   if (!result.nest)
@@ -180,8 +187,8 @@ std::vector<RaisedKernel> PassContext::raisedInstances(const KernelView &kernel)
   std::vector<RaisedKernel> all{first};
   if (isOfOneInstance(first.nest))
     for (kb::KernelOp instance : launchedInstances(kernel))
-      if (auto nest = mlir::dyn_cast_or_null<kb::NestOp>(raisedOp(*ir, instance));
-          nest && instance != first.instance && isOfOneInstance(nest))
-        all.push_back({instance, nest, ""});
+      if (RaisedKernel each = raisedInstance(*ir, instance);
+          each.nest && instance != first.instance && isOfOneInstance(each.nest))
+        all.push_back(each);
   return all;
 }

@@ -36,7 +36,7 @@ def Kb_OperandAttr : Kb_Attr<"Operand", "operand"> {
   }];
 }
 
-def Kb_NestOp : Kb_Op<"nest", [HasParent<"ProgramOp">, SingleBlock, NoTerminator, NoRegionArguments]> {
+def Kb_NestOp : Kb_Op<"nest", [ParentOneOf<["ProgramOp", "SequenceOp"]>, SingleBlock, NoTerminator, NoRegionArguments]> {
   let summary = "what one launch of a kernel computes";
   let description = [{
     The body runs once for every point of the parallel dimensions `dims`, 0 <= dim < its extent, in any order: no point
@@ -75,6 +75,27 @@ def Kb_NestOp : Kb_Op<"nest", [HasParent<"ProgramOp">, SingleBlock, NoTerminator
     (`racefree` $racefree^)? (`filled` $filled^)? (`header` $header^)? (`schedule` $schedule^)? attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
+}
+
+def Kb_SequenceOp : Kb_Op<"sequence", [HasParent<"ProgramOp">, SingleBlock, NoTerminator, NoRegionArguments]> {
+  let summary = "nests that one launch of a kernel computes one after the other";
+  let description = [{
+    The body holds two `kb.nest` of the same kernel. The first is what all blocks compute. The second is what the block computes that is the last
+    one to finish ("the last block ends the sum"); it may load what the first stored. In both, `bdim` and `gdim` are those of the launch that is
+    raised.
+
+    `counter` is the variable in which the blocks of the kernel count themselves, as the user writes it. It is 0 before a launch and after it, so
+    that what computes the nests in another way leaves it alone. Were it not 0, a block that is not the last one would load what the others still
+    store, or no block would be the last. The judge's race check and its comparison of results hold the kernel to that on every case.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, StrAttr:$counter);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$kernel `counter` $counter attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    NestOp first();
+    NestOp last();
+  }];
 }
 
 def Kb_UnraisedOp : Kb_Op<"unraised", [HasParent<"ProgramOp">]> {

@@ -1,4 +1,4 @@
-//===- Callers.h - Who calls a function -------------------------*- C++ -*-===//
+//===- Callers.h - Callers of a function --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Owns the calls of the user's functions in one file.

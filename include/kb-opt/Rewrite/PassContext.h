@@ -40,6 +40,7 @@ struct RaisedKernel {
   kb::KernelOp instance; ///< that was raised
   kb::NestOp nest;       ///< null: see `reason`
   std::string reason;    ///< in the user's words
+  kb::NestOp last = {};  ///< what its last block does afterwards (kb.sequence); null for most
 };
 
 /// By USR of the kernel: what steps before have decided about which thread computes what.

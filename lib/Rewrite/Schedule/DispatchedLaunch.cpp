@@ -220,8 +220,19 @@ llvm::Expected<std::string> Dispatcher::conditionText(const Choice &choice) cons
   return asPart(all) + " && " + asPart(*preferred);
 }
 
-/// `fast<<<grid, block, shared, stream>>>(arguments)` for \p launch, with what must come before.
 llvm::Expected<std::string> Dispatcher::fastLaunch(const LaunchText &launch) const {
+  llvm::Expected<std::string> text = fastLaunch(launch, generated);
+  if (!text || !last)
+    return text;
+  llvm::Expected<std::string> after = fastLaunch(launch, *last);
+  if (!after)
+    return after.takeError();
+  return *text + "\n" + *after;
+}
+
+/// `fast<<<grid, block, shared, stream>>>(arguments)` for \p launch, with what must come before.
+llvm::Expected<std::string> Dispatcher::fastLaunch(const LaunchText &launch,
+                                                   const GeneratedKernel &launched) const {
   std::string problem;
   auto translate = [&](StringRef text) {
     llvm::Expected<std::string> result = launch.translate(text);
@@ -236,22 +247,22 @@ llvm::Expected<std::string> Dispatcher::fastLaunch(const LaunchText &launch) con
       text = "dim3(" + text + ", " + translate(y) + (z == "1" ? "" : ", " + translate(z)) + ")";
     return text;
   };
-  std::string name = launch.spelled(generated.name, isTemplate());
-  std::string configuration = shape(generated.gridX, generated.gridY, generated.gridZ) + ", " +
-                              shape(generated.blockX, generated.blockY, generated.blockZ);
-  std::string shared = translate(generated.dynamicSharedBytes), before;
+  std::string name = launch.spelled(launched.name, isTemplate());
+  std::string configuration = shape(launched.gridX, launched.gridY, launched.gridZ) + ", " +
+                              shape(launched.blockX, launched.blockY, launched.blockZ);
+  std::string shared = translate(launched.dynamicSharedBytes), before;
   if (!shared.empty() || !launch.stream().empty())
     configuration += ", " + (shared.empty() ? "0" : shared);
   if (!launch.stream().empty())
     configuration += ", " + launch.stream().str();
   std::string arguments = launch.arguments();
-  for (const auto &[declaration, value] : generated.extraParameters)
+  for (const auto &[declaration, value] : launched.extraParameters)
     arguments += (arguments.empty() ? "" : ", ") + translate(value);
   if (!problem.empty())
     return llvm::createStringError(problem);
   if (!shared.empty()) {
     auto bytes =
-        evaluate(generated.dynamicSharedBytes, [&](StringRef each) { return launch.value(each); });
+        evaluate(launched.dynamicSharedBytes, [&](StringRef each) { return launch.value(each); });
     if (!bytes || *bytes > sharedWithoutAsking)
       before = "cudaFuncSetAttribute(" + name + ", cudaFuncAttributeMaxDynamicSharedMemorySize, " +
                shared + ");\n";

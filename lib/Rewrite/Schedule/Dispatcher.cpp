@@ -21,6 +21,14 @@ llvm::Error Dispatcher::prepare(bool isLast) {
   if (!found)
     return found.takeError();
   conditions = std::move(*found);
+  if (last) {
+    auto more = conditionsOf(instance, lastNest, *last);
+    if (!more)
+      return more.takeError();
+    for (HostCondition &each : *more)
+      if (llvm::none_of(conditions, [&](const auto &known) { return known.text == each.text; }))
+        conditions.push_back(std::move(each));
+  }
   for (HostCondition &each : conditions)
     if (each.testsAllocations)
       each.text = replaceNames(each.text, [&](StringRef name) -> std::optional<std::string> {
@@ -89,14 +97,19 @@ bool Dispatcher::standsBefore(const LaunchFact &fact) const {
                                      kernel.function()->getEndLoc(), fact.call->getBeginLoc());
 }
 
+/// What declares the kernel that \p definition ends with.
+static std::string declarationOf(StringRef definition) {
+  return definition.substr(definition.rfind("__global__"))
+             .take_until([](char c) { return c == '{'; })
+             .rtrim()
+             .str() +
+         ";\n";
+}
+
 std::string Dispatcher::declarations() const {
-  // The kernel is the last function of its text.
-  StringRef text = generated.definition;
-  std::string all = text.substr(text.rfind("__global__"))
-                        .take_until([](char c) { return c == '{'; })
-                        .rtrim()
-                        .str() +
-                    ";\n";
+  std::string all = declarationOf(generated.definition);
+  if (last)
+    all += declarationOf(last->definition);
   return hasTest() ? all + test.declaration(generated.name, choices.front().launch) + ";\n" : all;
 }
 
@@ -125,10 +138,16 @@ llvm::Error Dispatcher::addIncludes(StringRef &definition, Edits &edits) const {
 }
 
 llvm::Expected<std::string> Dispatcher::definitions(Edits &edits, bool &hasAllocationTest) const {
-  StringRef definition = StringRef(generated.definition).trim();
-  if (llvm::Error error = addIncludes(definition, edits))
-    return std::move(error);
-  std::string text = "\n\n" + definition.str() + argumentDeclarations();
+  std::string text;
+  for (const GeneratedKernel *each : {&generated, last ? &*last : nullptr}) {
+    if (!each)
+      continue;
+    StringRef definition = StringRef(each->definition).trim();
+    if (llvm::Error error = addIncludes(definition, edits))
+      return std::move(error);
+    text += "\n\n" + definition.str();
+  }
+  text += argumentDeclarations();
   if (!hasAllocationTest && llvm::any_of(choices, testsAllocations)) {
     llvm::Expected<bool> isShared = allocations.addSharedDefinition(context, edits);
     if (!isShared)

@@ -19,8 +19,9 @@ class Dispatcher {
 public:
   Dispatcher(const PassContext &context, const KernelView &kernel, const ScheduledKernel &scheduled)
       : context(context), kernel(kernel), instance(scheduled.instance), nest(scheduled.nest),
-        generated(scheduled.generated), function(context.imported().declOf(instance)),
-        allocations(context, kernel.function()), test(context, kernel, function) {}
+        generated(scheduled.generated), lastNest(scheduled.lastNest), last(scheduled.last),
+        function(context.imported().declOf(instance)), allocations(context, kernel.function()),
+        test(context, kernel, function) {}
 
   /// Finds the launches that can choose the kernel, the last one of its instance if \p isLast. An
   /// error: there is none, and why.
@@ -82,13 +83,18 @@ private:
   bool hasTest() const { return test.isNeeded() && !tester; }
   std::vector<std::string> testedKernels() const;
   llvm::Expected<std::string> conditionText(const Choice &choice) const;
+  /// The launch of the kernel, and that of what is launched right after it.
   llvm::Expected<std::string> fastLaunch(const LaunchText &launch) const;
+  llvm::Expected<std::string> fastLaunch(const LaunchText &launch,
+                                         const GeneratedKernel &launched) const;
 
   const PassContext &context;
   const KernelView &kernel;
   mutable kb::KernelOp instance;
   mutable kb::NestOp nest;
   const GeneratedKernel &generated;
+  mutable kb::NestOp lastNest;
+  const std::optional<GeneratedKernel> &last;
   const clang::FunctionDecl *function;
   AllocationTest allocations;
   std::vector<HostCondition> conditions, preferences;

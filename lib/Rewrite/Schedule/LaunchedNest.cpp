@@ -289,6 +289,8 @@ llvm::Expected<LaunchedNest> LaunchedNest::create(const PassContext &context,
   RaisedKernel raised = context.raised(kernel);
   if (!raised.nest)
     return llvm::createStringError(quoted + ": " + raised.reason);
+  if (raised.last)
+    return llvm::createStringError("the last block of " + quoted + " goes on alone");
   if (raised.nest.getDomain())
     return llvm::createStringError("the points of " + quoted + " are no box");
   kb::KernelOp instance = instanceOf(kernel, fact);

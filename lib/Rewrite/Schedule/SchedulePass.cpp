@@ -19,14 +19,18 @@ using llvm::StringRef;
 
 //===-- From a schedule to edits -------------------------------------------===//
 
-/// What the new kernel number \p number is called: the user's name and a word for the sketch,
-/// joined in the user's way.
-static std::string nameFor(const PassContext &context, const KernelView &kernel,
-                           const Schedule &schedule, size_t number) {
-  StringRef word = llvm::StringSwitch<StringRef>(schedule.sketch())
-                       .Case("map", "wide")
-                       .Cases({"contraction", "reuse", "stencil"}, "tiled")
-                       .Default(schedule.sketch());
+/// What the new kernels of \p schedule are.
+static StringRef wordFor(const Schedule &schedule) {
+  return llvm::StringSwitch<StringRef>(schedule.sketch())
+      .Case("map", "wide")
+      .Cases({"contraction", "reuse", "stencil"}, "tiled")
+      .Default(schedule.sketch());
+}
+
+/// What the new kernel number \p number is called: the user's name and \p word, joined in the
+/// user's way.
+static std::string nameFor(const PassContext &context, const KernelView &kernel, StringRef word,
+                           size_t number) {
   std::string name = kernel.function()->getNameAsString();
   bool isCamel = name.find('_') == std::string::npos && llvm::any_of(name, llvm::isUpper);
   name += isCamel ? word.take_front().upper() + word.drop_front().str() : ("_" + word).str();
@@ -178,9 +182,8 @@ static std::string whyNotPrinted(const PassContext &context, const Sketch &sketc
 /// The kernel called \p name that computes \p raised as \p schedule says, in the user's names.
 static llvm::Expected<GeneratedKernel> printSchedule(const PassContext &context,
                                                      const Sketch &sketch,
-                                                     const RaisedKernel &raised,
+                                                     const RaisedKernel &raised, kb::NestOp nest,
                                                      const Schedule &schedule, StringRef name) {
-  kb::NestOp nest = raised.nest;
   llvm::Expected<GeneratedKernel> generated = printNest(context, sketch, nest, schedule, name);
   if (generated)
     renameClashes(context, context.imported().declOf(raised.instance), nest, *generated);
@@ -188,6 +191,26 @@ static llvm::Expected<GeneratedKernel> printSchedule(const PassContext &context,
     nameArguments(context.imported().declOf(raised.instance), context.parsed().context(),
                   *generated);
   return generated;
+}
+
+/// Gives \p scheduled what its kernel's last block does, as a kernel of one block with the most
+/// promising schedule.
+static llvm::Error addLast(const PassContext &context, const KernelView &kernel,
+                           const RaisedKernel &raised, size_t number, ScheduledKernel &scheduled) {
+  llvm::Expected<Schedule> schedule = mostPromising(context, raised.last);
+  if (schedule && schedule->has("vector")) // for any number of blocks
+    schedule->set("vector", int64_t(1));
+  if (schedule)
+    schedule = completed(context, raised.last, Schedule(*schedule));
+  if (!schedule)
+    return schedule.takeError();
+  auto printed = printSchedule(context, *findSketch(schedule->sketch()), raised, raised.last,
+                               *schedule, nameFor(context, kernel, "end", number));
+  if (!printed)
+    return printed.takeError();
+  scheduled.lastNest = raised.last;
+  scheduled.last = std::move(*printed);
+  return llvm::Error::success();
 }
 
 /// Adds the kernels of \p schedule that compute \p raised to \p kernels, under names of their own.
@@ -203,9 +226,9 @@ static llvm::Error addKernels(const PassContext &context, const KernelView &kern
     size_t number = kernels.size();
     auto isTaken = [&](const ScheduledKernel &other) { return other.generated.name == name; };
     do // a name that the user has taken moves all others on by one
-      name = nameFor(context, kernel, schedule, number++);
+      name = nameFor(context, kernel, wordFor(schedule), number++);
     while (llvm::any_of(kernels, isTaken));
-    auto printed = printSchedule(context, *sketch, raised, *each, name);
+    auto printed = printSchedule(context, *sketch, raised, raised.nest, *each, name);
     if (!printed && kernels.size() == before)
       return printed.takeError();
     if (!printed) { // the first kernel does without it
@@ -214,6 +237,8 @@ static llvm::Error addKernels(const PassContext &context, const KernelView &kern
     }
     printed->reassociates |= schedule.integer("simplify") != 0;
     kernels.push_back({raised.instance, raised.nest, std::move(*printed)});
+    if (raised.last) // one kernel for all launches
+      return addLast(context, kernel, raised, before, kernels.back());
     each = each->integer("otherwise") ? sketch->otherwise(raised.nest, context.target(), *each)
                                       : std::nullopt;
   }
@@ -273,6 +298,10 @@ llvm::Expected<Rewrite> kbopt::scheduleKernel(const PassContext &context, const 
     rewrite.promise =
         std::max(rewrite.promise.value_or(Promise::Bitwise), promiseOf(each.generated));
     names.push_back("'" + each.generated.name + "'");
+    if (each.last) {
+      rewrite.promise = std::max(*rewrite.promise, promiseOf(*each.last));
+      names.push_back("'" + each.last->name + "'");
+    }
   }
   rewrite.schedule = schedule;
   rewrite.summary = "added " + llvm::join(names, ", ") + " (" + scheduleText(schedule) +

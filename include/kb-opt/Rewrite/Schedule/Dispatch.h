@@ -14,11 +14,14 @@
 
 namespace kbopt {
 
-/// A kernel that computes \p nest, which was raised from \p instance.
+/// A kernel that computes `nest`, which was raised from `instance`.
 struct ScheduledKernel {
   kb::KernelOp instance;
   kb::NestOp nest;
   GeneratedKernel generated;
+  /// What is launched right after it, of a kernel whose last block goes on alone.
+  kb::NestOp lastNest = {};
+  std::optional<GeneratedKernel> last = std::nullopt;
 };
 
 /// What `dispatchEdits` did.
