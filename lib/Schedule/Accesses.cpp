@@ -144,10 +144,11 @@ kb::ExprAttr kbopt::gainAlong(kb::ExprAttr expr, StringRef dim) {
 }
 
 std::string kbopt::elementKey(CudaText &text, kb::OperandAttr operand, StringRef dim) {
+  std::string before = text.nameOf(dim);
   text.setName(dim, "@");
   std::string key =
       operand.getBase().getName().str() + "[" + text.expression(operand.getOffset()) + "]";
-  text.setName(dim, dim);
+  text.setName(dim, before);
   return key;
 }
 

@@ -35,6 +35,12 @@ public:
   /// From now on, dimension or symbol \p name is written as \p text.
   void setName(llvm::StringRef name, llvm::StringRef text) { written[name] = text.str(); }
 
+  /// How dimension or symbol \p name is written.
+  std::string nameOf(llvm::StringRef name) const {
+    auto found = written.find(name);
+    return found == written.end() ? name.str() : found->second;
+  }
+
   /// From now on, scalar \p name of the nest is written as \p text, in expressions and in the
   /// user's words.
   void setScalar(llvm::StringRef name, llvm::StringRef text) {

@@ -191,17 +191,20 @@ struct StreamFinder {
   }
 };
 
-std::string elementType(const Stream &stream) {
-  StringRef type = stream.operand.getType();
+std::string elementType(kb::OperandAttr operand) {
+  StringRef type = operand.getType();
   type.consume_front("const ");
   return type.str();
 }
 
-/// Moves one vector between \p array (a pointer expression) and memory.
-void copyVector(CodeLines &code, const Stream &stream, int64_t vector, const std::string &array,
-                const std::string &memory, bool isLoad) {
-  int64_t bytes = vector * stream.operand.getBytes();
-  std::string type = vectorType(elementType(stream), std::min<int64_t>(bytes, 16));
+std::string elementType(const Stream &stream) { return elementType(stream.operand); }
+
+} // namespace
+
+void kbopt::printVector(CodeLines &code, kb::OperandAttr operand, int64_t vector,
+                        const std::string &array, const std::string &memory, bool isLoad) {
+  int64_t bytes = vector * operand.getBytes();
+  std::string type = vectorType(elementType(operand), std::min<int64_t>(bytes, 16));
   auto cast = [&](const std::string &pointer, bool isConst) {
     return "reinterpret_cast<" + std::string(isConst ? "const " : "") + type + " *>(" + pointer +
            ")";
@@ -213,6 +216,8 @@ void copyVector(CodeLines &code, const Stream &stream, int64_t vector, const std
   for (int64_t part = 0; bytes > 16 && part < bytes / 16; ++part)
     code.line(to + "[" + std::to_string(part) + "] = " + from + "[" + std::to_string(part) + "];");
 }
+
+namespace {
 
 std::string held(const Stream &stream, const LaneShape &shape, StringRef element);
 
@@ -304,7 +309,7 @@ static void fillOne(CudaText &text, CodeLines &code, StringRef dim, const LaneSh
   if (shape.vector == 1) {
     code.line(held(stream, shape, "") + " = " + memory + ";");
   } else if (stream.isVector) {
-    copyVector(code, stream, shape.vector, held(stream, shape, ""), memory, true);
+    printVector(code, stream.operand, shape.vector, held(stream, shape, ""), memory, true);
   } else {
     text.setName(dim, first.str() + " + " + shape.element);
     code.unroll().line("for (int " + shape.element + " = 0; " + shape.element + " < " +
@@ -436,7 +441,7 @@ void kbopt::printTurn(CudaText &text, CodeLines &code, Block &body, StringRef di
     if (stream.adds)
       addVector(text, code, stream, dim, first, shape);
     else if (vectors)
-      copyVector(code, stream, shape.vector, held(stream, shape, ""), memory, false);
+      printVector(code, stream.operand, shape.vector, held(stream, shape, ""), memory, false);
     else
       code.line(memory + " = " + held(stream, shape, shape.element) + ";");
     text.setName(dim, dim);

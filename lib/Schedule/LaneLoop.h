@@ -89,6 +89,11 @@ void printFill(CudaText &text, CodeLines &code, llvm::StringRef dim, llvm::Strin
 int64_t printSums(CudaText &text, CodeLines &code, llvm::StringRef extent, const LaneShape &shape,
                   int64_t lanes, llvm::ArrayRef<std::pair<Stream, std::string>> sums);
 
+/// Moves the \p vector elements from \p operand on, which lie at \p memory, between there and \p
+/// array.
+void printVector(CodeLines &code, kb::OperandAttr operand, int64_t vector, const std::string &array,
+                 const std::string &memory, bool isLoad);
+
 /// A name for an array that holds elements like \p operand.
 std::string arrayName(CudaText &text, kb::OperandAttr operand);
 

@@ -289,8 +289,9 @@ std::string MapPrinter::chooseShape() {
 }
 
 std::string MapPrinter::comment() const {
-  std::string what = "// Lanes run along '" + map.box.names.back().str() +
-                     "', so that they read and write neighbouring elements";
+  std::string what = "// Lanes run along '" + map.box.names.back().str() + "'";
+  if (map.neighbourBytes(map.box.names.back()) > 0)
+    what += ", so that they read and write neighbouring elements";
   if (shape.vector > 1)
     what += ", " + std::to_string(shape.vector) + "\n// at a time";
   if (shape.turns > 1)

@@ -18,6 +18,7 @@ const Sketch &columnsSketch();
 const Sketch &stencilSketch();
 const Sketch &reuseSketch();
 const Sketch &scatterSketch();
+const Sketch &scanSketch();
 
 /// The schedules of the sketch `rows` for \p nest.
 std::vector<Schedule> rowsSchedules(kb::NestOp nest, const ChipInfo &chip, const LaunchSizes &sizes,

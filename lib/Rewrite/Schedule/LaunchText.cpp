@@ -8,6 +8,7 @@
 #include "clang/AST/ParentMapContext.h"
 #include "clang/Lex/Lexer.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace kbopt;
 using namespace clang;
@@ -34,12 +35,24 @@ StringRef kbopt::writtenText(const PassContext &context, SourceRange range) {
   return Lexer::getSourceText(chars, sources, language);
 }
 
+/// Whether \p method, of a class of the standard library, only gives what the object has: `x[i]` of
+/// a vector, but not of a map, where it may add an element.
+static bool isAccess(const CXXMethodDecl *method) {
+  const CXXRecordDecl *type = method->getParent();
+  static const llvm::StringSet<> accesses = {"data", "get", "front", "back", "begin", "end", "at"};
+  static const llvm::StringSet<> indexed = {"vector", "array", "span", "deque", "unique_ptr"};
+  if (!type->isInStdNamespace() || !type->getIdentifier())
+    return false;
+  return (method->getIdentifier() && accesses.contains(method->getName())) ||
+         (method->getOverloadedOperator() == OO_Subscript && indexed.contains(type->getName()));
+}
+
 /// A function of which a call changes nothing: constant, or no more than a returned expression.
 static bool isPure(const FunctionDecl *function, unsigned depth) {
   if (!function)
     return false;
   if (const auto *method = dyn_cast<CXXMethodDecl>(function))
-    return method->isConst();
+    return method->isConst() || isAccess(method);
   if (function->isConstexpr() || function->hasAttr<PureAttr>() || function->hasAttr<ConstAttr>())
     return true;
   const FunctionDecl *definition = nullptr;

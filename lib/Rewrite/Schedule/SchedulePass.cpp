@@ -497,7 +497,7 @@ static std::vector<const Sketch *> sketchesFor(kb::NestOp nest) {
     std::rotate(inOrder.begin(), scatter, std::next(scatter));
   auto first =
       llvm::find_if(inOrder, [&](const Sketch *each) { return each->whyNot(nest).empty(); });
-  if (first == inOrder.end() || ((*first)->name() != "rows" && (*first)->name() != "columns"))
+  if (first == inOrder.end() || !llvm::is_contained({"rows", "columns", "scan"}, (*first)->name()))
     return inOrder;
   std::optional<int64_t> terms = constantTerms(nest.getBody().front());
   auto map = llvm::find(inOrder, findSketch("map"));

@@ -250,4 +250,52 @@ def scattered(draw, name):
     return Kernel("scattered", name, text, f"{name}{launch}(y_{name}, y_{name} + n + 64, in_{name}, p_{name}, n, m);", ("i32", "n + 65", "inout"), inputs)
 
 
-FAMILIES = [accessed, halos, halos, halos, ended, ended, placed, paired, worded, worded, fields, sharing, sharing, bodies, bodies, scattered, scattered]
+def carried(draw, name):
+    """Values that grow along a row: by a loop, in falling order, under a condition, or as a sum over what comes before."""
+    kind = draw.choice(["loop", "loop", "falling", "two", "elements"])
+    element = draw.choice(["a[i * m + j]", "a[i * m + j]", "a[i * m + j] * b[j]", "(a[i * m + j] + 0.5f)"])
+    start, grow = draw.choice([("0.0f", "s += {};"), ("0.0f", "s += {};"), ("b[i]", "s = fmaxf(s, {});"), ("1.0f", "s *= 1.0f + 0.01f * {};"), ("0.0f", "s -= {};")])
+    guard = draw.choice(["", "", "if (a[i * m + j] > 0.5f)\n        ", "if (j != 3)\n        "])
+    step = f"{guard}{grow.format(element)}"
+    store = draw.choice(["y[i * m + j] = s;", "y[i * m + j] = s * a[i * m + j] + b[j];"])
+    if kind == "elements":
+        last = draw.choice(["c + 1", "c"])
+        text = (f"__global__ void {name}(float *y, const float *a, const float *b, int n, int m) {{\n  int t = blockIdx.x * blockDim.x + threadIdx.x;\n  if (t < n * m) {{\n"
+                f"    int i = t / m, c = t % m;\n    float s = 0.0f;\n    for (int j = 0; j < {last}; ++j)\n      s += {element};\n    y[t] = s{draw.choice(['', ' * b[c]'])};\n  }}\n}}\n")
+        return Kernel("carried", name, text, f"{name}<<<(n * m + 127) / 128, 128>>>(y_{name}, A_f32, in_{name}, n, m);", ("f32", "n * m", "inout"),
+                      [(f"in_{name}", "f32", "n + m", "uniform(0.25, 1.25)")])
+    head, tail, launch = over(draw, "n")
+    loop = "for (int j = m - 1; j >= 0; --j)" if kind == "falling" else "for (int j = 0; j < m; ++j)"
+    second, more, after = "", "", draw.choice(["", "\n    y[n * m + i] = s;", "\n    y[n * m + i] = s * 2.0f + b[i];"])
+    if kind == "two":
+        second, more = "\n    float q = -4.0f;", f"\n      q = fmaxf(q, {element});"
+        store = "y[i * m + j] = s - q;"
+    lines = [step, store] if draw.random() < 0.6 else [store, step]
+    body = f"float s = {start};{second}\n    {loop} {{\n      {lines[0]}{more}\n      " + "\n      ".join(lines[1:]) + f"\n    }}{after}"
+    text = f"__global__ void {name}(float *y, const float *a, const float *b, int n, int m) {{\n  {head}\n    {body}\n  {tail}\n}}\n"
+    return Kernel("carried", name, text, f"{name}{launch}(y_{name}, A_f32, in_{name}, n, m);", ("f32", "n * m + n", "inout"),
+                  [(f"in_{name}", "f32", "n + m", "uniform(0.25, 1.25)")])
+
+
+def counted(draw, name):
+    """Sums that the last block ends, however it knows that it is the last one."""
+    threads = draw.choice([32, 64])
+    count = draw.choice([f"atomicInc(c{name}, gridDim.x)", f"atomicInc(&c{name}[0], gridDim.x)", f"atomicAdd(c{name}, 1u)"])
+    wraps = draw.random() < 0.3
+    if wraps:
+        count = f"atomicInc(c{name}, gridDim.x - 1)"
+    reset = "" if wraps else draw.choice([f"*c{name} = 0;", f"c{name}[0] = 0u;", f"atomicExch(c{name}, 0u);"])
+    combine, start = draw.choice([("{0} += {1};", "0.0f"), ("{0} = fmaxf({0}, {1});", "-9.0f")])
+    tree = (f"  for (int h = {threads // 2}; h > 0; h /= 2) {{\n    if (t < h)\n      {combine.format(f's{name}[t]', f's{name}[t + h]')}\n    __syncthreads();\n  }}\n")
+    text = (f"__device__ unsigned c{name}[1];\n__global__ void {name}(float *y, float *p, const float *a, int n) {{\n  __shared__ float s{name}[{threads}];\n  __shared__ bool isLast{name};\n"
+            f"  int t = threadIdx.x;\n  float v = {start};\n  for (int i = blockIdx.x * {threads} + t; i < n; i += gridDim.x * {threads})\n    {combine.format('v', 'a[i]')}\n"
+            f"  s{name}[t] = v;\n  __syncthreads();\n{tree}  if (t == 0) {{\n    p[blockIdx.x] = s{name}[0];\n    __threadfence();\n    isLast{name} = {count} == gridDim.x - 1;\n  }}\n  __syncthreads();\n")
+    if draw.random() < 0.5:
+        text += (f"  if (!isLast{name})\n    return;\n  v = {start};\n  for (int i = t; i < gridDim.x; i += {threads})\n    {combine.format('v', 'p[i]')}\n  s{name}[t] = v;\n  __syncthreads();\n{tree}"
+                 f"  if (t == 0) {{\n    y[0] = s{name}[0];\n    {reset}\n  }}\n}}\n")
+    else:
+        text += (f"  if (isLast{name} && t == 0) {{\n    v = {start};\n    for (int i = 0; i < gridDim.x; ++i)\n      {combine.format('v', 'p[i]')}\n    y[0] = v * 0.5f;\n    {reset}\n  }}\n}}\n")
+    return Kernel("counted", name, text, f"{name}<<<{draw.choice(['3', '7', '40'])}, {threads}>>>(y_{name}, y_{name} + 1, a_f32, n);", ("f32", "64", "inout"))
+
+
+FAMILIES = [carried, carried, counted, accessed, halos, halos, halos, ended, ended, placed, paired, worded, worded, fields, sharing, sharing, bodies, bodies, scattered, scattered]

@@ -27,6 +27,7 @@ SKETCHES = {
     "contraction": {"bm": [32, 64], "bn": [32, 64], "bk": [8, 16], "tm": [4, 8], "tn": [4, 8], "stages": [1, 2, 3], "split": [1, 2, 4]},
     "stencil": {"bm": [32], "bn": [32]},
     "reuse": {"block": [32, 64, 128], "bk": [8, 32, 128], "inflight": [1, 2, 4]},
+    "scan": {"team": [32, 64, 128, 256], "vector": [1, 2, 4], "rows": [1, 2, 8]},
     "scatter": {"combine": ["thread", "block", "runs", "match", "bins"], "bins": [1, 16, 64, 100], "block": [32, 64, 256], "inflight": [1, 2, 4, 16],
                 "along": ["none", "none", "r", "i"]},
     "half": {"core": ["half"], "bm": [64, 128], "bn": [64, 128], "stages": [3, 4], "tm": [32, 64]},
@@ -43,6 +44,7 @@ CLASS = {"product": ["contraction", "rows", "map"], "rows": ["rows", "columns"],
          "jacobian": ["rows", "rows", "map", "contraction"], "means": ["rows", "map"], "batched": ["map"], "halves": ["rows", "map"],
          "structs": ["rows", "map"], "gathers": ["map", "rows"], "instances": ["rows", "map"], "launchloop": ["map", "rows", "contraction"],
          "ended": ["map", "rows"], "placed": ["map"], "paired": ["map"], "worded": ["rows", "map", "columns"], "fields": ["rows", "map"],
+         "carried": ["scan", "scan", "scan", "map"], "counted": ["rows"],
          "scattered": ["scatter", "scatter", "scatter", "map"], "bodies": ["reuse", "reuse", "reuse", "rows", "map"], "sharing": ["rows", "map"], "halos": ["map", "rows", "stencil"], "accessed": ["map", "rows"], "joined": ["map", "rows"], "halfproduct": ["half", "half", "contraction"], "coarseproduct": ["tf32", "tf32", "contraction"]}
 SIMPLER = ("jacobian", "means", "product")
 # Passes that set single keys: several of them work on one nest.
