@@ -37,7 +37,7 @@ static std::optional<int64_t> fold(const ASTContext &ast, const Expr *expr,
   Expr::EvalResult result;
   if (expr->getType()->isIntegralOrEnumerationType() && expr->EvaluateAsInt(result, ast) &&
       !result.HasSideEffects)
-    return result.Val.getInt().getExtValue();
+    return result.Val.getInt().tryExtValue();
   if (auto *cast = dyn_cast<ExplicitCastExpr>(expr))
     return cast->getType()->isIntegralOrEnumerationType()
                ? fold(ast, cast->getSubExpr(), host, depth + 1)

@@ -180,9 +180,12 @@ static std::vector<FindingPlace> placesInKernel(const PassContext &context, cons
 /// finds.
 static std::optional<ProgramFinding> findAt(const PassContext &context, const FindingRule &rule,
                                             const AppliedSite &applied) {
-  if (llvm::none_of(applied.rewrite.edits, [&](const Edit &edit) {
-        return llvm::StringRef(edit.replacement).contains(rule.mustWrite);
-      }))
+  auto writes = [&](llvm::StringRef text) {
+    return llvm::any_of(applied.rewrite.edits, [&](const Edit &edit) {
+      return llvm::StringRef(edit.replacement).contains(text);
+    });
+  };
+  if (!writes(rule.mustWrite) || (!rule.mustNotWrite.empty() && writes(rule.mustNotWrite)))
     return std::nullopt;
   std::optional<ProgramFinding> finding =
       findingAt(context, rule.id, *applied.site.kernel, applied.site.range);

@@ -37,7 +37,11 @@ static constexpr FindingRule rules[] = {
     {"warp-atomics",
      "Atomics that each warp could combine first",
      {"aggregate-atomics-in-warp"},
-     "the threads of a warp could combine this atomic first"},
+     "the threads of a warp could combine this atomic first",
+     // Of a constant at one address nvcc makes one atomic itself; where the addresses of lanes
+     // differ, looking for equal ones costs more than it saves.
+     "__reduce_",
+     "__match_any_sync"},
     {"contended-atomics", "Atomics of a block that all update one element", {}, ""},
     {"divergent-branch",
      "Threads of a warp take both sides of a short branch",

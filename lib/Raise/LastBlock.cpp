@@ -481,6 +481,9 @@ private:
         continue;
       if (const auto *inner = llvm::dyn_cast<CompoundStmt>(each))
         return startsByAssigning(inner, variable);
+      if (const auto *branch = llvm::dyn_cast<IfStmt>(each)) // nothing else has it
+        return countMentions(branch->getThen(), variable) == countMentions(last, variable) &&
+               startsByAssigning(branch->getThen(), variable);
       const auto *assign = llvm::dyn_cast<BinaryOperator>(each);
       return assign && assign->getOpcode() == BO_Assign &&
              variableOf(assign->getLHS()) == variable && !countMentions(assign->getRHS(), variable);

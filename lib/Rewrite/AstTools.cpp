@@ -256,7 +256,7 @@ std::optional<int64_t> ast::constantOf(const Expr *expr, const ASTContext &conte
   Expr::EvalResult result;
   if (!expr->EvaluateAsInt(result, context) || result.HasSideEffects)
     return std::nullopt;
-  return result.Val.getInt().getExtValue();
+  return result.Val.getInt().tryExtValue();
 }
 
 bool ast::sameValue(const Expr *a, const Expr *b, const FunctionDecl *function,

@@ -74,7 +74,7 @@ struct ContractionShape {
   explicit ContractionShape(const Schedule &schedule);
   ContractionShape() = default;
   Schedule schedule() const;
-  int64_t threads() const { return bm / tm * (bn / tn) * (onMatrixUnits() ? 32 : split); }
+  int64_t threads() const { return bm / tm * (bn / tn) * (onMatrixUnits() ? 32 : 1) * split; }
   int64_t registers(const Contraction &contraction) const;
   /// Of the tiles, and of the sums of all parts but one.
   int64_t tileBytes(const Contraction &contraction) const;

@@ -60,7 +60,7 @@ llvm::Expected<GeneratedKernel> MmaPrinter::print(int64_t blocks) {
                                      " cannot be read 16 bytes at a time");
   load = text.freshName("load"), fetch = text.freshName("fetch"),
   multiply = text.freshName("multiply"), stages = text.freshName("STAGES"),
-  steps = text.freshName("STEPS"), part = text.freshName("part"), used = text.freshName("used"),
+  steps = text.freshName("STEPS"), piece = text.freshName("piece"), used = text.freshName("used"),
   whole = text.freshName("isWhole"), helper = kernel.name;
   for (const NamedTile &tile : tiles) {
     if (!tile.walks)
@@ -77,7 +77,9 @@ llvm::Expected<GeneratedKernel> MmaPrinter::print(int64_t blocks) {
   printInitialValues();
   printFetch();
   printMultiply();
-  printLoop();
+  isSplit() ? printSplitLoop() : printLoop();
+  if (isSplit())
+    printParts();
   printAfter();
   kernel.definition = "#include <cuda_pipeline_primitives.h>\n\n" + helpers();
   kernel.reassociates = true;
@@ -93,9 +95,9 @@ std::string MmaPrinter::constants() const {
     return name.str() + " = " + std::to_string(value) + ", ";
   };
   return is(bm, shape.bm) + is(bn, shape.bn) + is(bk, shape.bk) + is(tm, shape.tm) +
-         is(tn, shape.tn) + is(stages, shape.stages) + steps + " = " + bk + " / " +
-         std::to_string(termsOfStep()) + ", " + threads + " = " + bm + " / " + tm + " * (" + bn +
-         " / " + tn + ") * 32";
+         is(tn, shape.tn) + is(stages, shape.stages) + (isSplit() ? is(split, shape.split) : "") +
+         steps + " = " + bk + " / " + std::to_string(termsOfStep()) + ", " + threads + " = " + bm +
+         " / " + tm + " * (" + bn + " / " + tn + ") * 32" + (isSplit() ? " * " + split : "");
 }
 
 std::string MmaPrinter::sumAt(StringRef array, StringRef i, StringRef j) const {
@@ -153,12 +155,17 @@ void MmaPrinter::printTiles() {
               " (*)[" + stages + "]" + extentsOf(tile) + ">(" + memory + used + ");");
     used += " + sizeof(" + tile.shared + ")";
   }
+  dynamicMemory = memory + used;
 }
 
 void MmaPrinter::printThread() {
   code.line("const int " + lane + " = threadIdx.x % 32, " + warp + " = threadIdx.x / 32;");
-  code.line("const int " + rowOfWarp() + " = " + warp + " / (" + bn + " / " + tn + ") * " + tm +
-            ", " + columnOfWarp() + " = " + warp + " % (" + bn + " / " + tn + ") * " + tn + ";");
+  std::string each = threads + " / " + split; // threads of a part
+  if (isSplit())
+    code.line("const int " + part + " = threadIdx.x / (" + each + "); // of the terms of a tile");
+  code.line("const int " + rowOfWarp() + " = " + warp + " / (" + bn + " / " + tn + ")" +
+            (isSplit() ? " % (" + bm + " / " + tm + ")" : "") + " * " + tm + ", " + columnOfWarp() +
+            " = " + warp + " % (" + bn + " / " + tn + ") * " + tn + ";");
   code.line("const int " + rowOfThread + " = " + rowOfWarp() + " + " + lane + " / 4, " +
             columnOfThread + " = " + columnOfWarp() + " + " + lane + " % 4 * 2;");
 }
@@ -176,15 +183,15 @@ void MmaPrinter::printPlaces() {
 void MmaPrinter::printLoad() {
   printWalks();
   printPlaces();
-  code.line("auto " + load + " = [&](int " + stage + ", int " + part + ", int " + left + ") {")
+  code.line("auto " + load + " = [&](int " + stage + ", int " + piece + ", int " + left + ") {")
       .indent();
   code.line("const bool " + whole + " = " + left + " >= " + bk + ";");
   std::string steps = this->steps;
   for (const NamedTile &tile : tiles) {
     auto [side, inner] = placeOf(tile);
     bool alongSide = tile.tile->alongSide;
-    code.unroll().open("for (int " + chunk + " = " + part + "; " + chunk + " < " + perThread(tile) +
-                       "; " + chunk + " += " + steps + " - 1)");
+    code.unroll().open("for (int " + chunk + " = " + piece + "; " + chunk + " < " +
+                       perThread(tile) + "; " + chunk + " += " + steps + " - 1)");
     code.line("__pipeline_memcpy_async(&" + tile.shared + "[" + stage + "][" +
               (alongSide ? inner : side) + "][" + placeOfCopy(tile) + "], " + walkedAddress(tile) +
               ", 16, " + whole + " || " + inner + " < " + left + " ? 0 : 16);");
@@ -192,7 +199,7 @@ void MmaPrinter::printLoad() {
       code.line(tile.from + "[" + chunk + "] += " + times(bk, tile) + ";");
     code.close();
     if (alongSide)
-      code.open("if (" + part + " == " + steps + " - 2)")
+      code.open("if (" + piece + " == " + steps + " - 2)")
           .line(tile.from + " += " + times(bk, tile) + ";")
           .close();
   }
@@ -252,9 +259,9 @@ void MmaPrinter::printMultiply() {
 
 void MmaPrinter::printLoads(const llvm::Twine &stage, const llvm::Twine &terms) {
   code.unroll()
-      .line("for (int " + part + " = 0; " + part + " < " + steps + " - 1; ++" + part + ")")
+      .line("for (int " + piece + " = 0; " + piece + " < " + steps + " - 1; ++" + piece + ")")
       .indent()
-      .line(load + "(" + stage + ", " + part + ", " + terms + ");")
+      .line(load + "(" + stage + ", " + piece + ", " + terms + ");")
       .outdent();
 }
 
@@ -291,12 +298,41 @@ void MmaPrinter::printLoop() {
   printRest();
 }
 
+/// The same where the warps of a block share out the steps of a tile: each has few of them, so that
+/// other warps hide what it waits for.
+void MmaPrinter::printSplitLoop() {
+  std::string rest = full + " - " + depth0;
+  code.unroll().open("for (int " + stage + " = 0; " + stage + " < " + stages + " - 1; ++" + stage +
+                     ")");
+  code.open("if (" + full + " - " + stage + " * " + bk + " >= " + bk + ")");
+  printLoads(stage, bk);
+  code.close().line("__pipeline_commit();").close();
+  code.line("int " + depth0 + " = 0, " + stage + " = 0, " + used + " = " + stages +
+            " - 1; // the stage of this tile, and one that can be overwritten");
+  code.open("for (; " + rest + " >= " + bk + "; " + depth0 + " += " + bk + ")");
+  code.line("__pipeline_wait_prior(" + stages + " - 2);").line("__syncthreads();");
+  code.open("if (" + rest + " >= " + stages + " * " + bk + ")");
+  printLoads(used, bk);
+  code.close().line("__pipeline_commit();");
+  code.unroll().open("for (int " + step + " = 0; " + step + " < " + steps + " / " + split + "; ++" +
+                     step + ")");
+  code.line(fetch + "(0, " + stage + ", " + part + " + " + step + " * " + split + ");")
+      .line(multiply + "(0);")
+      .close();
+  code.line(used + " = " + stage + ";");
+  code.line(stage + " = " + stage + " + 1 < " + stages + " ? " + stage + " + 1 : 0;").close();
+  code.line("__syncthreads(); // all tiles have been read");
+  printRest();
+}
+
 void MmaPrinter::printRest() {
-  std::string rest = limit + " - " + depth0;
+  std::string rest = limit + " - " + depth0, first = isSplit() ? part : "0",
+              next = isSplit() ? " += " + split : "";
   code.open("if (" + depth0 + " < " + limit + ")");
   printLoads("0", rest);
   code.line("__pipeline_commit();").line("__pipeline_wait_prior(0);").line("__syncthreads();");
-  code.unroll(1).open("for (int " + step + " = 0; " + step + " < " + steps + "; ++" + step + ")");
+  code.unroll(1).open("for (int " + step + " = " + first + "; " + step + " < " + steps + "; " +
+                      (isSplit() ? step + next : "++" + step) + ")");
   code.line(fetch + "(0, 0, " + step + ");").line(multiply + "(0);").close().close();
 }
 

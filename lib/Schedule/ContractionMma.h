@@ -23,6 +23,7 @@ public:
 
 protected:
   std::string load, fetch, multiply, stages, steps, used, whole, helper;
+  std::string piece; ///< of a tile, which is copied between two steps
   /// By a tile's pointer: where its chunk lies in a row of shared memory that the thread copies,
   /// and that it reads.
   std::map<std::string, std::string> places, firsts;
@@ -75,6 +76,7 @@ private:
   void printThread();
   void printLoad();
   void printLoop();
+  void printSplitLoop();
 };
 
 /// Products of floats whose factors are rounded to tf32.

@@ -141,15 +141,16 @@ void ContractionPrinter::printParts() {
   std::string each = threads + " / " + split, place = text.freshName("place"),
               other = text.freshName("other");
   auto loop = [&](llvm::function_ref<void()> body) {
-    code.unroll().open("for (int " + i + " = 0; " + i + " < " + tm + "; ++" + i + ")");
-    code.unroll().open("for (int " + j + " = 0; " + j + " < " + tn + "; ++" + j + ")");
+    code.unroll().open("for (int " + i + " = 0; " + i + " < " + rowCount() + "; ++" + i + ")");
+    code.unroll().open("for (int " + j + " = 0; " + j + " < " + columnCount() + "; ++" + j + ")");
     body();
     code.close().close();
   };
   std::map<std::string, std::string> parts;
   for (const auto &[sum, type] : contraction.sums) {
     parts[sum] = text.freshName(sum + "Parts");
-    std::string extents = "[" + split + " - 1][" + tm + "][" + tn + "][" + each + "]";
+    std::string extents =
+        "[" + split + " - 1][" + rowCount() + "][" + columnCount() + "][" + each + "]";
     code.line(dynamicMemory.empty()
                   ? "__shared__ " + type + " " + parts[sum] + extents +
                         "; // of all parts but the first"

@@ -105,15 +105,22 @@ std::string ContractionShape::whyNotOnMatrixUnits(const Contraction &contraction
     return reason;
   if (chip.computeMajor < 8)
     return chip.arch() + " has no cp.async";
-  if (split != 1)
-    return "sums on matrix units are not split";
   const bool isTf32 = core == "tf32";
+  if (split != 1 && split != 2 && (split != 4 || isTf32))
+    return llvm::formatv("{0} parts are not one of 1, 2 and 4, which matrix units sum", split);
+  if (split != 1 && (isTf32 || contraction.length))
+    return "sums in tf32, or of different lengths, are not split";
   const int64_t terms = isTf32 ? 32 : 64, elements = isTf32 ? 4 : 8; // of a tile, and of 16 bytes
-  if (!isVector || stages < 3 || stages > 4 || bk != terms || bm % 64 || bn % 64 || bm <= 0 ||
+  const int64_t least = isTf32 ? 64 : 16;
+  if (!isVector || stages < 3 || stages > 4 || bk != terms || bm % least || bn % least || bm <= 0 ||
       bn <= 0)
-    return llvm::formatv("{0} matrix units need tiles of multiples of 64 x 64 x {1}, 16 bytes per "
-                         "access and 3 or 4 stages",
-                         core, terms);
+    return llvm::formatv("{0} matrix units need tiles of multiples of {2} x {2} x {1}, 16 bytes "
+                         "per access and 3 or 4 stages",
+                         core, terms, least);
+  for (const ContractionTile &tile : contraction.tiles)
+    if (tile.alongSide && (tile.isRow ? bm : bn) % 64)
+      return llvm::formatv("rows of {0} elements of {1} do not lie in different banks",
+                           tile.isRow ? bm : bn, tile.operand.getBase().getName());
   auto isWarpSide = [](int64_t side) { return side == 16 || side == 32 || side == 64; };
   if (!isWarpSide(tm) || !isWarpSide(tn) || bm % tm || bn % tn ||
       threads() > chip.maxThreadsPerBlock || bm * bk / elements % threads() ||

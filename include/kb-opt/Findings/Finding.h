@@ -33,6 +33,8 @@ struct FindingRule {
   llvm::StringRef message;
   /// What an edit of the pass must write for the finding to be true; empty: anything.
   llvm::StringRef mustWrite = "";
+  /// Text that what the pass writes must not have: the finding is not worth it then.
+  llvm::StringRef mustNotWrite = "";
 
   bool names(llvm::StringRef pass) const {
     return !pass.empty() && llvm::is_contained(passes, pass);

@@ -189,11 +189,14 @@ bool readProfile(const json::Object &result, GpuProfile &into, json::Path path) 
   if (const json::Array *launches = profile->getArray("launches"))
     for (const json::Value &value : *launches) {
       const json::Object *launch = value.getAsObject();
-      auto found = byStep.find(launch ? launch->getInteger("step").value_or(-1) : -1);
-      if (found == byStep.end()) {
-        path.field("profile").field("launches").report("a step that did not run");
+      std::optional<int64_t> step = launch ? launch->getInteger("step") : std::nullopt;
+      if (!step) {
+        path.field("profile").field("launches").report("a launch without its step");
         return false;
       }
+      auto found = byStep.find(*step);
+      if (found == byStep.end()) // a repetition of an earlier step, which stands for it
+        continue;
       LaunchMetrics &entry = into.launches[found->second];
       if (const json::Object *metrics = launch->getObject("metrics"))
         for (const auto &[name, metric] : *metrics)

@@ -30,7 +30,7 @@ SKETCHES = {
     "scan": {"team": [32, 64, 128, 256], "vector": [1, 2, 4], "rows": [1, 2, 8]},
     "scatter": {"combine": ["thread", "block", "runs", "match", "bins"], "bins": [1, 16, 64, 100], "block": [32, 64, 256], "inflight": [1, 2, 4, 16],
                 "along": ["none", "none", "r", "i"]},
-    "half": {"core": ["half"], "bm": [64, 128], "bn": [64, 128], "stages": [3, 4], "tm": [32, 64]},
+    "half": {"core": ["half"], "bm": [16, 32, 64, 128], "bn": [32, 64, 128], "stages": [3, 4], "tm": [16, 32, 64], "split": [1, 2, 4]},
     "tf32": {"core": ["tf32"], "bm": [64, 128], "bn": [64, 128], "stages": [3, 4], "tm": [32]},
 }
 # Sketches with a name of their own above, and the keys without which they make no sense.

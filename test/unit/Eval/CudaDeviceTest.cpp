@@ -309,12 +309,13 @@ TEST_F(CudaDeviceTest, ProfileJoinsLaunchesCountersAndLines) {
       {"step": 3, "kernel": "k", "grid": [2, 1, 1], "block": [32, 1, 1], "dynamicSharedBytes": 0, "wallSeconds": 9e-6},
       {"step": 5, "kernel": "k", "grid": [2, 1, 1], "block": [32, 1, 1], "dynamicSharedBytes": 0, "wallSeconds": 9e-6}],
       "profile": {"status": "ok", "message": "", "isDegraded": false, "degraded": "",
-        "launches": [{"step": 3, "kernel": "k", "metrics": {"gpu__time_duration.sum": 5000, "x": 1}}],
+        "launches": [{"step": 3, "kernel": "k", "metrics": {"gpu__time_duration.sum": 5000, "x": 1}},
+                     {"step": 4, "kernel": "k", "metrics": {"gpu__time_duration.sum": 7000}}],
         "lines": {"k": [{"file": "a.cu", "line": 4, "samples": 3, "stalls": {"wait": 3}},
                         {"file": "a.cu", "line": 7, "samples": 9, "stalls": {"long_scoreboard": 9}}]}})")};
   GpuProfile profile = llvm::cantFail(device->profile(subject, "ABC", true));
   ASSERT_EQ(profile.launches.size(), 2u);
-  EXPECT_EQ(profile.launches[0].us, 5);
+  EXPECT_EQ(profile.launches[0].us, 5) << "step 4 repeats step 3, which stands for it";
   EXPECT_EQ(profile.launches[1].us, 9) << "no counters: the event's time";
   EXPECT_EQ(profile.launches[0].grid[0], 2u);
   EXPECT_EQ(profile.lines["k"][0].line, 7u) << "most samples first";
