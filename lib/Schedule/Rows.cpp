@@ -42,22 +42,24 @@ void RowsPrinter::nameThings() {
   shape.inflight = schedule.integer("inflight", 1);
 }
 
-/// The loop's iterations can be taken several at a time.
+/// The loop's iterations can be taken several at a time, and some element is then moved in one
+/// access.
 bool RowsPrinter::isVectorLoop(kb::OverOp over) {
   auto conditions = multipleConditions(nest, over.getExtent(), "", schedule.integer("vector", 1));
   if (!conditions)
     return false;
   bool any = false;
-  over.getBody().walk([&](Operation *op) {
+  Block &body = over.getBody().front();
+  for (Operation &op : body) { // not what stands under a condition
     auto look = [&](kb::OperandAttr operand) {
-      any |= isVector(text, operand, over.getBody().front(), over.getName(),
-                      schedule.integer("vector", 1), nullptr);
+      any |= isVector(text, operand, body, over.getName(), schedule.integer("vector", 1), nullptr);
     };
-    for (kb::OperandAttr load : loadsOf(op))
-      look(load);
+    for (kb::OperandAttr load : loadsOf(&op))
+      if (!isReadUnderCondition(&op, load))
+        look(load);
     if (auto store = dyn_cast<kb::StoreOp>(op))
       look(store.getTarget());
-  });
+  }
   return any;
 }
 
@@ -190,33 +192,78 @@ void RowsPrinter::laneLoop(kb::OverOp over) {
     for (const auto &[stream, dim] : sums)
       streams.push_back(stream);
   }
-  std::map<std::string, std::string> partial;
-  for (kb::ReduceOp reduce : reductionsOf(over)) {
+  SmallVector<kb::ReduceOp> summed; // those that the team combines after this loop
+  std::map<std::string, std::string> partial = deferred;
+  for (kb::ReduceOp reduce : reductionsOf(over))
+    if (!deferred.count(reduce.getName().str()))
+      summed.push_back(reduce);
+  startSums(over, summed, partial);
+  over.walk([&](kb::StoreOp store) {
+    reassociates |= store.getAtomic() && !isIntegerType(store.getTarget().getType());
+  });
+  printLaneLoop(text, code, body, over.getName(), extent, own, streams, partial);
+  endSums(summed, partial);
+}
+
+static StringRef typeOf(kb::NestOp nest, kb::ReduceOp reduce) {
+  StringRef type = declarationOf(nest, reduce.getName()).getType();
+  type.consume_front("const ");
+  return type;
+}
+
+void RowsPrinter::startSums(kb::OverOp over, ArrayRef<kb::ReduceOp> reduces,
+                            std::map<std::string, std::string> &partial) {
+  for (kb::ReduceOp reduce : reduces) {
     std::string variable = partialFor(over, reduce);
-    StringRef type = declarationOf(nest, reduce.getName()).getType();
-    type.consume_front("const ");
+    StringRef type = typeOf(nest, reduce);
     if (variable != reduce.getName())
       code.line(type + " " + variable + " = " + reduce.getIdentity() + ";");
     partial[reduce.getName().str()] = variable;
     reassociates |= !isIdempotent(reduce) && !isIntegerType(type);
   }
-  over.walk([&](kb::StoreOp store) {
-    reassociates |= store.getAtomic() && !isIntegerType(store.getTarget().getType());
-  });
-  printLaneLoop(text, code, body, over.getName(), extent, own, streams, partial);
+}
+
+void RowsPrinter::endSums(ArrayRef<kb::ReduceOp> reduces,
+                          const std::map<std::string, std::string> &partial) {
   std::vector<Team::Value> values;
-  for (kb::ReduceOp reduce : reductionsOf(over)) {
-    StringRef type = declarationOf(nest, reduce.getName()).getType();
-    type.consume_front("const ");
-    values.push_back({reduce, type.str(), partial[reduce.getName().str()]});
-  }
+  for (kb::ReduceOp reduce : reduces)
+    values.push_back({reduce, typeOf(nest, reduce).str(), partial.at(reduce.getName().str())});
   team.combine(code, values);
   for (Team::Value &each : values)
     if (each.variable != each.reduce.getName())
       StatementPrinter{text, code}.combine(each.reduce, each.reduce.getName(), each.variable);
 }
 
+/// The sums of loops of the team inside \p over that nothing needs before \p over ends.
+SmallVector<kb::ReduceOp> RowsPrinter::sumsUntilEndOf(kb::OverOp over) {
+  SmallVector<kb::ReduceOp> found;
+  if (over.getOrder() != kb::LoopOrder::Reduction)
+    return found;
+  std::map<StringRef, unsigned> all, ofTeam; // reductions by variable
+  over.walk([&](kb::ReduceOp reduce) { ++all[reduce.getName()]; });
+  for (kb::OverOp lane : lanes) {
+    bool isInside = over->isProperAncestor(lane);
+    for (Operation *up = lane->getParentOp(); isInside && up != over; up = up->getParentOp())
+      if (auto between = dyn_cast<kb::OverOp>(up))
+        isInside &= between.getOrder() == kb::LoopOrder::Reduction;
+    if (!isInside)
+      continue;
+    for (kb::ReduceOp reduce : reductionsOf(lane)) {
+      bool isOutside = !over->isProperAncestor(declarationOf(nest, reduce.getName()));
+      if (isOutside && !ofTeam[reduce.getName()]++)
+        found.push_back(reduce);
+    }
+  }
+  llvm::erase_if(found, [&](kb::ReduceOp reduce) {
+    return all[reduce.getName()] != ofTeam[reduce.getName()] ||
+           deferred.count(reduce.getName().str());
+  });
+  return found;
+}
+
 void RowsPrinter::serialLoop(kb::OverOp over) {
+  SmallVector<kb::ReduceOp> later = sumsUntilEndOf(over);
+  startSums(over, later, deferred);
   code.open(loopHead(text, over));
   printPoint(over.getBody().front());
   // The next iteration may touch what this one has stored, unless their order is free.
@@ -226,6 +273,9 @@ void RowsPrinter::serialLoop(kb::OverOp over) {
     touched.clear();
   }
   code.close();
+  endSums(later, deferred);
+  for (kb::ReduceOp reduce : later)
+    deferred.erase(reduce.getName().str());
 }
 
 void RowsPrinter::storesOfFirstLane(ArrayRef<kb::StoreOp> stores) {

@@ -38,6 +38,9 @@ private:
   std::vector<std::pair<Stream, std::string>> sums; ///< of all rows of a block
   llvm::SmallVector<kb::OverOp> lanes;
   int64_t size = 32, rows = 1;
+  /// Variables of sums that the team combines after a loop around the one that forms them, with those
+  /// of a thread.
+  std::map<std::string, std::string> deferred;
   bool reassociates = false, lanesAreUsed = false;
   int64_t registers = 32, exchanged = 0; ///< bytes of shared memory in which sums change hands
   /// What the team has touched since its last barrier: bases by key, "" for what is not one loop's
@@ -55,6 +58,12 @@ private:
   void serialLoop(kb::OverOp over);
   void storesOfFirstLane(llvm::ArrayRef<kb::StoreOp> stores);
   std::string partialFor(kb::OverOp over, kb::ReduceOp reduce);
+  /// Declares what each thread sums of \p reduces before \p over, and combines it afterwards.
+  void startSums(kb::OverOp over, llvm::ArrayRef<kb::ReduceOp> reduces,
+                 std::map<std::string, std::string> &partial);
+  void endSums(llvm::ArrayRef<kb::ReduceOp> reduces,
+               const std::map<std::string, std::string> &partial);
+  llvm::SmallVector<kb::ReduceOp> sumsUntilEndOf(kb::OverOp over);
   void touch(llvm::ArrayRef<std::pair<kb::OperandAttr, bool>> accesses, kb::OverOp owner);
   bool isVectorLoop(kb::OverOp over);
   std::string comment(llvm::StringRef of) const;
