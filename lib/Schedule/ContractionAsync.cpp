@@ -86,8 +86,12 @@ private:
         std::string target =
             tile.shared + "[" + stage + "]" +
             (tile.isTransposed ? "[" + inner + "][" + side + "]" : "[" + side + "][" + inner + "]");
+        if (!tile.guard.empty())
+          code.open("if (" + tile.guard + ")");
         code.line("__pipeline_memcpy_async(&" + target + ", " + address + ", " +
                   std::to_string(tile.width * tile.tile->operand.getBytes()) + ");");
+        if (!tile.guard.empty())
+          code.close().line("else").indent().line(target + " = " + zeroOf(tile) + ";").outdent();
       });
     code.outdent().line("};");
   }

@@ -60,18 +60,15 @@ void ContractionPrinter::chooseWidths() {
   Block &body = text.nest().getBody().front();
   for (NamedTile &named : tiles) {
     const ContractionTile &tile = *named.tile;
-    StringRef dim = tile.alongDepth
-                        ? StringRef(contraction.depth.back().name)
-                        : StringRef(tile.isRow ? contraction.row.name : contraction.column.name);
+    const NestDim &along =
+        tile.alongDepth ? contraction.depth.back() : contraction.partsOf(tile.isRow).back();
     int64_t width = 16 / std::max<int64_t>(tile.operand.getBytes(), 1);
-    const NestDim &extent = tile.alongDepth ? contraction.depth.back()
-                            : tile.isRow    ? contraction.row
-                                            : contraction.column;
-    if (!shape.isVector || (!tile.alongDepth && !tile.alongSide) || width < 2 ||
+    if (!shape.isVector || tile.hasDigits || (!tile.alongDepth && !tile.alongSide) || width < 2 ||
         width > (shape.onMatrixUnits() ? 8 : 4))
       continue;
-    auto whole = multipleConditions(text.nest(), extent.extent, "", width);
-    if (!whole || !isVector(text, tile.operand, body, dim, width, &needs))
+    kb::ExprAttr extent = tile.alongDepth ? contraction.termCount() : along.extent;
+    auto whole = multipleConditions(text.nest(), extent, "", width);
+    if (!whole || !tile.flat || !isVector(text, tile.flat, body, along.name, width, &needs))
       continue;
     for (const std::string &condition : *whole)
       needs.expression(condition);
@@ -153,14 +150,40 @@ void ContractionPrinter::printBatch(const std::string &tiles, bool isLongestFirs
             (isLongestFirst ? " // the longest sums first" : ""));
 }
 
+void ContractionPrinter::declareSizes() {
+  auto declare = [&](ArrayRef<NestDim> dims) {
+    for (const NestDim &dim : dims)
+      if (dims.size() > 1)
+        sizes[dim.name] = CudaText::isAtom(text.expression(dim.extent))
+                              ? text.expression(dim.extent)
+                              : extentOf(dim);
+  };
+  declare(contraction.partsOf(true)), declare(contraction.partsOf(false)),
+      declare(contraction.depth);
+}
+
+/// How many rows or columns there are, as a name or number; declares one if it is longer.
+std::string ContractionPrinter::sideCount(bool isRow) {
+  const NestDim &side = isRow ? contraction.row : contraction.column;
+  if (contraction.partsOf(isRow).size() == 1)
+    return extentOf(side);
+  if (auto count = side.extent.getConstant())
+    return std::to_string(*count);
+  std::string product, name = text.freshName(side.name + "s");
+  for (const NestDim &part : contraction.partsOf(isRow))
+    product += (product.empty() ? "" : " * ") + sizeOf(part);
+  code.line("const int " + name + " = " + product + ";");
+  return name;
+}
+
 void ContractionPrinter::printPosition() {
   code.line("constexpr int " + constants() + ";");
-  rows = extentOf(contraction.row), columns = extentOf(contraction.column);
+  declareSizes();
+  rows = sideCount(true), columns = sideCount(false);
   std::string product;
   for (const NestDim &dim : contraction.depth)
-    product +=
-        (product.empty() ? "" : " * ") +
-        (contraction.depth.size() == 1 ? extentOf(dim) : "(" + text.expression(dim.extent) + ")");
+    product += (product.empty() ? "" : " * ") +
+               (contraction.depth.size() == 1 ? extentOf(dim) : sizeOf(dim));
   length = product;
   if (contraction.depth.size() > 1) {
     length = text.freshName("length");
@@ -251,11 +274,37 @@ void ContractionPrinter::printDigits() {
   std::string rest = depth;
   for (size_t k = contraction.depth.size(); k-- > 0;) {
     const NestDim &dim = contraction.depth[k];
-    std::string extent = text.expression(dim.extent);
-    extent = CudaText::isAtom(extent) ? extent : "(" + extent + ")";
+    const std::string &extent = sizeOf(dim);
     code.line("const int " + dim.name + " = " + rest + (k ? " % " + extent : "") + ";");
     rest += " / " + extent;
   }
+}
+
+void ContractionPrinter::declareParts(bool isRow, StringRef side,
+                                      llvm::function_ref<std::string(const NestDim &)> nameOf) {
+  ArrayRef<NestDim> parts = contraction.partsOf(isRow);
+  std::string inner, all; // the points that share the parts so far
+  for (size_t k = parts.size(); k-- > 0;) {
+    const std::string &extent = sizeOf(parts[k]);
+    std::string name = nameOf(parts[k]);
+    std::string value = side.str();
+    if (!inner.empty())
+      value += " / " + (inner.find(' ') != std::string::npos ? "(" + inner + ")" : inner);
+    if (k > 0)
+      value += " % " + extent;
+    if (!name.empty())
+      all = name + " = " + value + (all.empty() ? "" : ", " + all);
+    inner = inner.empty() ? extent : extent + " * " + inner;
+  }
+  if (!all.empty())
+    code.line("const int " + all + ";");
+}
+
+void ContractionPrinter::declareSide(bool isRow, const llvm::Twine &value) {
+  const std::string &name = isRow ? contraction.row.name : contraction.column.name;
+  code.line("const int " + name + " = " + value + ";");
+  if (contraction.partsOf(isRow).size() > 1)
+    declareParts(isRow, name, [](const NestDim &part) { return part.name; });
 }
 
 std::string ContractionPrinter::rowAt(StringRef i) const {
@@ -313,6 +362,14 @@ void ContractionPrinter::printTerm(llvm::function_ref<std::string(const NamedTil
   code.close().close();
 }
 
+/// The number of points of \p parts for the host, in size_t.
+std::string ContractionPrinter::wideProduct(ArrayRef<NestDim> parts) {
+  std::string product;
+  for (const NestDim &part : parts)
+    product += (product.empty() ? "(size_t)" : " * ") + hostExtent(part);
+  return product;
+}
+
 void ContractionPrinter::addConditions() {
   SmallVector<kb::BaseAttr> stored, read;
   text.nest().walk([&](Operation *op) {
@@ -335,7 +392,28 @@ void ContractionPrinter::addConditions() {
     fails |= host.empty();
     needs.expression(host + " >= 0");
   }
-  std::vector<const NestDim *> dims = {&contraction.row, &contraction.column};
+  for (bool isRow : {true, false})
+    if (ArrayRef<NestDim> parts = contraction.partsOf(isRow); parts.size() > 1) {
+      const NestDim &side = isRow ? contraction.row : contraction.column;
+      for (const NestDim &part : parts)
+        if (!part.extent.getConstant())
+          needs.expression(hostExtent(part) + " > 0");
+      if (auto count = side.extent.getConstant())
+        fails |= *count > mostPoints;
+      else
+        needs.expression(wideProduct(parts) + " <= 0x7fff0000"); // tiles round them up
+    }
+  // One number counts the terms of all loops, and the inner ones divide it.
+  if (contraction.depth.size() > 1 && !contraction.termCount().getConstant()) {
+    for (const NestDim &dim : contraction.depth)
+      if (!dim.extent.getConstant())
+        needs.expression(hostExtent(dim) + (&dim == &contraction.depth.front() ? " >= 0" : " > 0"));
+    needs.expression(wideProduct(contraction.depth) + " <= 0x7fffffff");
+  }
+  std::vector<const NestDim *> dims;
+  for (const NestDim *dim : {&contraction.row, &contraction.column})
+    if (contraction.partsOf(dim == &contraction.row).size() == 1)
+      dims.push_back(dim);
   for (const NestDim &dim : contraction.batch)
     dims.push_back(&dim);
   for (const NestDim *dim : dims)

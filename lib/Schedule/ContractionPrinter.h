@@ -25,6 +25,12 @@ struct NamedTile {
   std::string from, side, term,
       apart;          ///< that pointer, its place in the tile, and the distance between accesses
   std::string stride; ///< between neighbouring terms; empty: 1
+  /// A thread copies one row or column of every tile, and moves from term to term: where its
+  /// element lies, the lambda that moves on, the term's digits and those of the row or column by
+  /// dimension, and the condition under which the element exists.
+  bool hasDigits = false;
+  std::string place, move, guard;
+  std::map<std::string, std::string> digits;
   bool isVector() const { return width > 1; }
 };
 
@@ -52,7 +58,9 @@ protected:
   std::string dynamicMemory; ///< after the tiles in it; empty: tiles are static arrays
   /// Neighbouring threads own neighbouring rows or columns, not chunks of four.
   bool rowsApart = false, columnsApart = false;
-  bool usesDepth = false;        ///< the term reads something that lies in no tile
+  bool usesDepth = false;                   ///< the term reads something that lies in no tile
+  std::map<std::string, std::string> sizes; ///< extents by dimension, as a name or number
+  std::string again;                        ///< by row of a thread, bits for columns
   std::string limit, full, edge; ///< of the sum in this tile, where `length` is its maximum
 
   /// The extent of \p dim as a name or number; declares one if it is longer.
@@ -80,6 +88,21 @@ protected:
   std::string perThread(const NamedTile &tile) const;
   /// Where access `chunk` to \p tile lies: along the side, and along the depth.
   std::pair<std::string, std::string> placeOf(const NamedTile &tile) const;
+  /// The extents of the parts of a side, and of the sum's dimensions, as names.
+  void declareSizes();
+  const std::string &sizeOf(const NestDim &dim) const { return sizes.at(dim.name); }
+  std::string sideCount(bool isRow);
+  /// `const int row = \p value;`, and the dimensions of the nest that it numbers.
+  void declareSide(bool isRow, const llvm::Twine &value);
+  /// Declares the dimensions that \p side, a row or column, numbers under the names that \p nameOf
+  /// gives; those without a name are not needed.
+  void declareParts(bool isRow, llvm::StringRef side,
+                    llvm::function_ref<std::string(const NestDim &)> nameOf);
+  /// Declares where the thread's element of \p tile lies and how it moves on from term to term.
+  void printDigitWalk(NamedTile &tile);
+  std::string guardOf(const NamedTile &tile);
+  /// A zero of \p tile's type.
+  static std::string zeroOf(const NamedTile &tile);
   /// Declares which part of each tile the thread copies, and the pointers that it copies from.
   void printWalks();
   /// Where access `chunk` to \p tile, which walks, lies in memory.
@@ -102,6 +125,13 @@ protected:
   void printLimits();
   void printInitialValues();
   void printAfter();
+  /// Whether sums of zeros, or that are no numbers, may differ from the given kernel's.
+  bool mayDoubt() const;
+  /// `again[i] |= 1u << j;` and on to the next output where the sums of \p count outputs from \p j
+  /// on may differ; \p first is their first column.
+  void printDoubt(llvm::StringRef first, int64_t count);
+  /// Computes such outputs as the given kernel does.
+  void printAgain();
   bool isSplit() const { return shape.split > 1; }
   /// Terms of a tile that a thread sums, and number \p step of them within the tile.
   std::string ownTerms() const { return isSplit() ? bk + " / " + split : bk; }
@@ -132,8 +162,10 @@ private:
   void chooseWalks();
   void addConditions();
   std::string hostExtent(const NestDim &dim);
+  std::string wideProduct(llvm::ArrayRef<NestDim> parts);
   bool storesVectors();
   bool readsColumn(kb::StoreOp store);
+  void printMove(const NamedTile &tile, kb::ExprAttr offset);
   std::string corner(kb::ExprAttr expr, bool largest);
   std::string isOutside(llvm::StringRef column);
   std::string points(bool negated);

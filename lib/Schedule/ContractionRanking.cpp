@@ -143,14 +143,32 @@ double splitShare(const Contraction &contraction, const ContractionShape &shape,
   return shape.split > 1 ? terms / (terms + 8.0 * double(shape.split)) : 1;
 }
 
+/// What is left of the rate where threads move from term to term by digits: so many instructions
+/// for each element of a tile that they copy so.
+double digitsShare(const Contraction &contraction, const ContractionShape &shape) {
+  constexpr double instructions = 14;
+  double copies = 0;
+  for (const ContractionTile &tile : contraction.tiles)
+    copies += tile.hasDigits ? instructions / double(tile.isRow ? shape.bn : shape.bm) : 0;
+  return 1 / (1 + copies);
+}
+
+/// What is left of the rate where the last tile has few terms: they are not read ahead.
+double restShare(const Contraction &contraction, const ContractionShape &shape,
+                 const LaunchSizes &sizes) {
+  auto terms = valueOf(contraction.termCount(), sizes);
+  return terms && *terms > 0 && !contraction.length
+             ? double(*terms) / (double(*terms) + 0.5 * double(*terms % shape.bk))
+             : 1;
+}
+
 bool mayUseVectors(const Contraction &contraction, const LaunchSizes &sizes) {
   bool any = false;
   for (const ContractionTile &tile : contraction.tiles) {
-    const NestDim &along = tile.alongDepth ? contraction.depth.back()
-                           : tile.isRow    ? contraction.row
-                                           : contraction.column;
-    auto extent = valueOf(along.extent, sizes);
-    any |= (tile.alongDepth || tile.alongSide) && tile.operand.getBytes() >= 2 &&
+    auto extent = valueOf(tile.alongDepth ? contraction.termCount()
+                                          : contraction.partsOf(tile.isRow).back().extent,
+                          sizes);
+    any |= (tile.alongDepth || tile.alongSide) && !tile.hasDigits && tile.operand.getBytes() >= 2 &&
            tile.operand.getBytes() <= 8 &&
            (!extent || *extent % (16 / tile.operand.getBytes()) == 0);
   }
@@ -179,6 +197,8 @@ std::vector<RankedShape> fittingShapes(const Contraction &contraction, const Chi
         continue;
       fitting.push_back({shape, (isVector ? tile.efficiency : tile.scalar) *
                                     splitShare(contraction, shape, sizes) *
+                                    digitsShare(contraction, shape) *
+                                    restShare(contraction, shape, sizes) *
                                     shortSumShare(contraction, shape, chip, sizes)});
     }
   for (const MeasuredTile &tile : onMatrixUnits)
