@@ -23,7 +23,7 @@ std::string ContractionPrinter::zeroOf(const NamedTile &tile) {
   return type == "float"    ? "0.0f"
          : type == "double" ? "0.0"
          : type == "int"    ? "0"
-                            : type.str() + "(0)";
+                            : type.str() + "()";
 }
 
 /// Whether \p expr is computed in more than 32 bits.
@@ -92,7 +92,9 @@ void ContractionPrinter::printMove(const NamedTile &tile, kb::ExprAttr offset) {
     code.line(tile.place + " += " + text.offset(gain(last)) + ";");
     for (size_t k = last; k > 0; --k) {
       code.open("if (++" + digit(k) + " == " + extent(k) + ")");
-      code.line(digit(k) + " = 0;").line(tile.place + " += " + carry(k) + ";");
+      code.line(digit(k) + " = 0;");
+      if (std::string more = carry(k); more != "0")
+        code.line(tile.place + " += " + more + ";");
     }
     if (!digit(0).empty())
       code.line("++" + digit(0) + ";");
@@ -106,14 +108,18 @@ void ContractionPrinter::printMove(const NamedTile &tile, kb::ExprAttr offset) {
       inner = inner.empty() ? extent(k) : extent(k) + " * " + inner;
       std::string more = text.offset(gain(k));
       bool isSum = more.find_first_of("+-") != std::string::npos;
-      code.line(tile.place + " += " + step + " * " + (isSum ? "(" + more + ")" : more) + ";");
+      if (more != "0")
+        code.line(tile.place + " += " + step +
+                  (more == "1" ? "" : " * " + (isSum ? "(" + more + ")" : more)) + ";");
       if (digit(k).empty())
         continue;
       code.line(digit(k) + " += " + step + ";");
       if (!k)
         continue;
       code.open("if (" + digit(k) + " >= " + extent(k) + ")");
-      code.line(digit(k) + " -= " + extent(k) + ";").line(tile.place + " += " + carry(k) + ";");
+      code.line(digit(k) + " -= " + extent(k) + ";");
+      if (std::string more = carry(k); more != "0")
+        code.line(tile.place + " += " + more + ";");
       if (!digit(k - 1).empty())
         code.line("++" + digit(k - 1) + ";");
       code.close();

@@ -86,7 +86,7 @@ __global__ void grouped(__half *y, const __half *x, const __half *w, const __hal
 }
 
 // Channels last: pixels are rows, channels columns. Integers need no second look.
-// CHECK: {{c}}hannelsLast_tiled(
+// CHECK: {{c}}hannelsLastTiled(
 // CHECK-NOT: again
 __global__ void channelsLast(int *y, const int *x, const int *w, int C, int H, int W, int OC) {
   int oc = blockIdx.x * blockDim.x + threadIdx.x, ow = blockIdx.y, oh = blockIdx.z;
@@ -123,23 +123,23 @@ template <class T> void show(const char *name, T *d, size_t n) {
 int main() {
   for (int turn : {0, 1}) {
     int N = 2, C = turn ? 4 : 3, L = turn ? 64 : 37, OC = turn ? 36 : 5;
-    float *y1 = make<float>(N * OC * L, 0);
-    one<<<dim3((L + 31) / 32, OC, N), 32>>>(y1, make<float>(N * C * L, 1), make<float>(OC * C * 5, 2), N, C, L, OC);
+    float *y1 = make<float>(N * OC * L, 0), *x1 = make<float>(N * C * L, 1), *w1 = make<float>(OC * C * 5, 2);
+    one<<<dim3((L + 31) / 32, OC, N), 32>>>(y1, x1, w1, N, C, L, OC);
     show("one", y1, N * OC * L);
 
     int D = 3, H = 5, W = turn ? 8 : 6, K = turn ? 1 : 3, dilation = turn ? 1 : 2, pad = turn ? 0 : 2, total = OC * D * H * W;
-    double *y3 = make<double>(total, 0);
-    three<<<(total + 127) / 128, 128>>>(y3, make<double>(C * D * H * W, 1), make<double>(OC * C * K * K * K, 2), C, D, H, W, OC, K, dilation, pad);
+    double *y3 = make<double>(total, 0), *x3 = make<double>(C * D * H * W, 1), *w3 = make<double>(OC * C * K * K * K, 2);
+    three<<<(total + 127) / 128, 128>>>(y3, x3, w3, C, D, H, W, OC, K, dilation, pad);
     show("three", y3, total);
 
     int groups = turn ? 3 : 1, gc = 2 * groups, goc = 5 * groups, stride = turn + 1, OH = (H - 1) / stride + 1, OW = (W - 1) / stride + 1;
-    __half *yg = make<__half>(N * goc * OH * OW, 0);
-    grouped<<<dim3((OH * OW + 15) / 16, (goc + 3) / 4, N), dim3(16, 4)>>>(yg, make<__half>(N * gc * H * W, 1), make<__half>(goc * 2 * 9, 2),
-                                                                       turn ? make<__half>(goc, 3) : nullptr, N, gc, H, W, goc, groups, stride, OH, OW);
+    __half *yg = make<__half>(N * goc * OH * OW, 0), *xg = make<__half>(N * gc * H * W, 1), *wg = make<__half>(goc * 2 * 9, 2),
+           *bias = turn ? make<__half>(goc, 3) : nullptr;
+    grouped<<<dim3((OH * OW + 15) / 16, (goc + 3) / 4, N), dim3(16, 4)>>>(yg, xg, wg, bias, N, gc, H, W, goc, groups, stride, OH, OW);
     show("grouped", yg, N * goc * OH * OW);
 
-    int *yl = make<int>(H * W * OC, 0);
-    channelsLast<<<dim3((OC + 31) / 32, W, H), 32>>>(yl, make<int>(H * W * C, 1), make<int>(9 * C * OC, 2), C, H, W, OC);
+    int *yl = make<int>(H * W * OC, 0), *xl = make<int>(H * W * C, 1), *wl = make<int>(9 * C * OC, 2);
+    channelsLast<<<dim3((OC + 31) / 32, W, H), 32>>>(yl, xl, wl, C, H, W, OC);
     show("channelsLast", yl, H * W * OC);
   }
 }
