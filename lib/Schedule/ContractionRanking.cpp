@@ -60,17 +60,33 @@ bool isPartOfSize(kb::ExprAttr extent, const LaunchSizes &sizes) {
   return !valueOf(extent, sizes) && extent.getExpr().getKind() == AffineExprKind::FloorDiv;
 }
 
-/// Those of the launch at hand, of a square of \p side where nothing is known.
+/// Channels of a convolution, which are few beside its pixels.
+constexpr int64_t channelCount = 64;
+
+/// Whether elements of the rows, or of the columns, are a window of an image.
+bool hasWindow(const Contraction &contraction, bool isRow) {
+  bool hasDigits = llvm::any_of(contraction.tiles, [&](const ContractionTile &tile) {
+    return tile.hasDigits && tile.isRow == isRow;
+  });
+  return hasDigits && contraction.partsOf(isRow).size() > 1;
+}
+
+/// Those of the launch at hand, of a square of \p side where nothing is known, or of a convolution
+/// with as many outputs.
 OutputCounts countsOf(const Contraction &contraction, const LaunchSizes &sizes, int64_t side) {
   bool hasPart = false;
-  auto sizeOf = [&](kb::ExprAttr extent) {
+  auto sizeOf = [&](bool isRow) {
+    kb::ExprAttr extent = isRow ? contraction.row.extent : contraction.column.extent;
     auto known = valueOf(extent, sizes);
     bool isPart = isPartOfSize(extent, sizes);
     hasPart |= isPart;
-    return std::max<int64_t>(1, known.value_or(isPart ? partOfSize : side));
+    int64_t usual = hasWindow(contraction, isRow)    ? side * side / channelCount
+                    : hasWindow(contraction, !isRow) ? channelCount
+                                                     : side;
+    return std::max<int64_t>(1, known.value_or(isPart ? partOfSize : usual));
   };
   OutputCounts counts;
-  counts.rows = sizeOf(contraction.row.extent), counts.columns = sizeOf(contraction.column.extent);
+  counts.rows = sizeOf(true), counts.columns = sizeOf(false);
   for (const NestDim &dim : contraction.batch)
     counts.batches *=
         std::max<int64_t>(1, valueOf(dim.extent, sizes).value_or(hasPart ? partsOfSize : 1));

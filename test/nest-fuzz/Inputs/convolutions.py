@@ -10,10 +10,11 @@ def convolutions(draw, name):
     kind = draw.choice(["f32", "f32", "f32", "f64", "i32", "f16"])
     cxx, total = CXX[kind], {"f16": "float"}.get(kind, CXX[kind])
     images, groups = draw.choice([1, 2, 3]), draw.choice([1, 1, 1, 2, 3])
-    channels, outputs = draw.choice([1, 2, 3, 4, 8]), draw.choice([1, 2, 5, 16, 33]) * groups
-    window = [draw.choice([1, 2, 3, 3, 5]) for _ in axes]
+    channels, outputs = draw.choice([1, 2, 3, 4, 8]), draw.choice([1, 2, 5, 8, 33]) * groups
+    window = [draw.choice([1, 2, 3, 3, 5] if rank < 3 else [1, 2, 3]) for _ in axes]
     stride, apart, pad = ([draw.choice(values) for _ in axes] for values in ([1, 1, 2, 3], [1, 1, 2], [0, 1, 2]))
-    sizes = ["n", "m", "3"][:rank] if rank < 3 else ["5", "m", "n"]
+    sizes = [str(draw.choice([1, 2, 3, 5, 8])) for _ in axes]
+    sizes[draw.choice(axes)] = draw.choice(["n", "m"])
     isGuarded = draw.random() < 0.8
     # Without bounds the image is as large as the outputs need it.
     height = sizes if isGuarded else [f"({size} * {s} + {k * d})" for size, s, k, d in zip(sizes, stride, window, apart)]

@@ -1,9 +1,10 @@
-// Convolutions become products whose columns are the pixels of all images: every bit stays, also where weights are infinite and where a
-// window is larger than the image.
+// Convolutions become products whose columns are the pixels of all images: every bit stays, also where weights are infinite, where a
+// window is larger than the image, and where there are no pixels.
 // RUN: kb-opt "-passes=schedule{as='contraction bm=32 bn=64 bk=8 tm=4 tn=8 stages=2 vector=4'}" --quiet -o %t.cu %s
 // RUN: %code %t.cu | FileCheck %s
 // RUN: kb-opt --by-passes --judge=%t.cu --promise=bitwise %s | FileCheck --check-prefix=JUDGE %s
 // JUDGE: {{^}}correct
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <vector>
@@ -54,10 +55,10 @@ int main() {
   struct Shape {
     int N, C, H, W, OC, KH, KW, stride, pad;
   };
-  Shape shapes[] = {{2, 3, 9, 11, 5, 3, 3, 1, 1}, {1, 4, 8, 8, 36, 3, 3, 2, 1}, {3, 1, 7, 5, 1, 1, 1, 1, 0}, {1, 2, 4, 5, 3, 7, 5, 1, 3}};
+  Shape shapes[] = {{2, 3, 9, 11, 5, 3, 3, 1, 1}, {1, 4, 8, 8, 36, 3, 3, 2, 1}, {3, 1, 7, 5, 1, 1, 1, 1, 0}, {1, 2, 4, 5, 3, 7, 5, 1, 3}, {1, 2, 4, 5, 3, 6, 5, 1, 0}};
   for (Shape s : shapes)
     for (int special : {0, 1, 2}) {
-      int OH = (s.H + 2 * s.pad - s.KH) / s.stride + 1, OW = (s.W + 2 * s.pad - s.KW) / s.stride + 1;
+      int OH = std::max(0, (s.H + 2 * s.pad - s.KH) / s.stride + 1), OW = std::max(0, (s.W + 2 * s.pad - s.KW) / s.stride + 1);
       std::vector<float> x = values(s.N * s.C * s.H * s.W, 1), w = values(s.OC * s.C * s.KH * s.KW, 2);
       if (special == 1) // a product with zero would be no number
         w[0] = INFINITY, w[w.size() / 2] = NAN, x[x.size() / 2] = -INFINITY;
@@ -66,7 +67,7 @@ int main() {
           each = -0.0f;
       size_t count = s.N * s.OC * OH * OW;
       float *y = make(std::vector<float>(count)), *dx = make(x), *dw = make(w), *bias = make(special == 2 ? std::vector<float>(s.OC, -0.0f) : values(s.OC, 3));
-      convolution<<<(count + 127) / 128, 128>>>(y, dx, dw, bias, s.N, s.C, s.H, s.W, s.OC, s.KH, s.KW, s.stride, s.pad, OH, OW);
+      convolution<<<std::max<size_t>(1, (count + 127) / 128), 128>>>(y, dx, dw, bias, s.N, s.C, s.H, s.W, s.OC, s.KH, s.KW, s.stride, s.pad, OH, OW);
       show("convolution", y, count);
     }
 }
