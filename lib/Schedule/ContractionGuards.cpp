@@ -64,8 +64,9 @@ static bool isProductWithZero(StringRef text, llvm::function_ref<bool(StringRef)
     if (c == '*') {
       factor(text.slice(first, at));
       first = at + 1;
-    } else if (StringRef("+-/%?:<>=&|^!~,;").contains(c) &&
-               !text.substr(first).starts_with("static_cast<")) {
+    } else if (c == '<' && text.substr(0, at).ends_with("static_cast")) {
+      at = std::min(text.find('>', at), text.size());
+    } else if (StringRef("+-/%?:<>=&|^!~,;").contains(c)) {
       return false;
     }
   }
