@@ -32,7 +32,7 @@ struct ContractionTile {
   /// `operand` where the innermost dimension of the sum counts all terms. Null where no one stride
   /// leads from each term to the next.
   kb::OperandAttr flat;
-  /// A thread moves from term to term by their digits: each has a stride of its own.
+  /// Each digit of a term has a stride of its own.
   bool hasDigits = false;
   /// Conditions, each >= 0, under which the given kernel reads the element. Elsewhere the tile has
   /// a zero.

@@ -74,7 +74,7 @@ void ContractionPrinter::printWalks() {
     code.line("constexpr int " + distances + "; // between two of its accesses to a tile");
   for (NamedTile &tile : tiles) {
     if (tile.hasDigits)
-      printDigitWalk(tile);
+      printDigitCopies(tile);
     if (!tile.walks)
       continue;
     std::string step = tile.isVector() && tile.tile->alongSide ? std::to_string(tile.width) : "1",
@@ -111,6 +111,8 @@ void ContractionPrinter::openTileLoop(const NamedTile &tile) {
 }
 
 void ContractionPrinter::printFirstTerm() {
+  if (hasTables())
+    code.line("const int " + slot + " = (" + limit + " - " + left + ") / " + bk + " % 2;");
   if (llvm::any_of(tiles, [](const NamedTile &tile) { return !tile.walks && !tile.hasDigits; }))
     code.line("const int " + depth0 + " = " + limit + " - " + left + ";");
 }
@@ -119,10 +121,11 @@ void ContractionPrinter::printCopies(const NamedTile &tile,
                                      llvm::function_ref<void(StringRef)> copy, bool isGuarded) {
   auto [side, inner] = placeOf(tile);
   openTileLoop(tile);
+  isGuarded &= !tile.hasDigits; // the terms past the end have a bit of their own
   if (isGuarded)
     code.open("if (" + inner + " < " + left + ")");
   if (tile.hasDigits) {
-    copy("&" + text.elementAt(tile.tile->operand, tile.place));
+    copy("&" + tile.from + "[" + tile.place + "[" + slot + "][" + inner + "]]");
   } else if (tile.walks) {
     copy(walkedAddress(tile));
   } else {
@@ -135,8 +138,6 @@ void ContractionPrinter::printCopies(const NamedTile &tile,
   }
   if (isGuarded)
     code.close();
-  if (tile.hasDigits)
-    code.line(tile.move + "();");
   if (tile.walks && !tile.tile->alongSide)
     code.line(tile.from + "[" + chunk + "] += " + times(bk, tile) + ";");
   code.close();

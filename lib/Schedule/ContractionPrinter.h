@@ -25,11 +25,12 @@ struct NamedTile {
   std::string from, side, term,
       apart;          ///< that pointer, its place in the tile, and the distance between accesses
   std::string stride; ///< between neighbouring terms; empty: 1
-  /// A thread copies one row or column of every tile, and moves from term to term: where its
-  /// element lies, the lambda that moves on, the term's digits and those of the row or column by
-  /// dimension, and the condition under which the element exists.
+  /// A thread copies one row or column of every tile, from `from` on. Tables of shared memory say
+  /// for each term how far from there its element lies (`place`), and which bits of `inside` must
+  /// be set for it to exist (`bits`), or its digits where conditions need them. `describe` fills
+  /// them, and `guard` is the condition.
   bool hasDigits = false;
-  std::string place, move, guard;
+  std::string place, bits, inside, describe, guard;
   std::map<std::string, std::string> digits;
   bool isVector() const { return width > 1; }
 };
@@ -98,9 +99,13 @@ protected:
   /// gives; those without a name are not needed.
   void declareParts(bool isRow, llvm::StringRef side,
                     llvm::function_ref<std::string(const NestDim &)> nameOf);
-  /// Declares where the thread's element of \p tile lies and how it moves on from term to term.
-  void printDigitWalk(NamedTile &tile);
-  std::string guardOf(const NamedTile &tile);
+  /// Declares from where the thread copies \p tile, and the tables of its terms.
+  void printDigitCopies(NamedTile &tile);
+  /// Describes the terms of the tile that begins at \p first in half \p half of the tables.
+  void printDescribe(const llvm::Twine &half, const llvm::Twine &first);
+  bool hasTables() const {
+    return llvm::any_of(tiles, [](const NamedTile &tile) { return tile.hasDigits; });
+  }
   /// A zero of \p tile's type.
   static std::string zeroOf(const NamedTile &tile);
   /// Declares which part of each tile the thread copies, and the pointers that it copies from.
@@ -165,7 +170,10 @@ private:
   std::string wideProduct(llvm::ArrayRef<NestDim> parts);
   bool storesVectors();
   bool readsColumn(kb::StoreOp store);
-  void printMove(const NamedTile &tile, kb::ExprAttr offset);
+  std::string guardText(std::vector<kb::ExprAttr> guards);
+  std::optional<std::vector<const NestDim *>> maskedDigits(const NamedTile &tile);
+  void printMask(NamedTile &tile, llvm::ArrayRef<const NestDim *> masked, std::string &bits);
+  void printTable(const NamedTile &tile, kb::ExprAttr apart, const std::string &bits);
   std::string corner(kb::ExprAttr expr, bool largest);
   std::string isOutside(llvm::StringRef column);
   std::string points(bool negated);

@@ -159,10 +159,10 @@ double splitShare(const Contraction &contraction, const ContractionShape &shape,
   return shape.split > 1 ? terms / (terms + 8.0 * double(shape.split)) : 1;
 }
 
-/// What is left of the rate where threads move from term to term by digits: so many instructions
-/// for each element of a tile that they copy so.
+/// What is left of the rate where terms have digits: a thread spends so many instructions on each
+/// element of such a tile (counted in machine code for sm_90).
 double digitsShare(const Contraction &contraction, const ContractionShape &shape) {
-  constexpr double instructions = 14;
+  constexpr double instructions = 10;
   double copies = 0;
   for (const ContractionTile &tile : contraction.tiles)
     copies += tile.hasDigits ? instructions / double(tile.isRow ? shape.bn : shape.bm) : 0;

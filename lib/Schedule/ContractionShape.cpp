@@ -44,7 +44,7 @@ int64_t ContractionShape::registers(const Contraction &contraction) const {
   for (const auto &[sum, type] : contraction.sums)
     count += tm * tn * words(type);
   for (const ContractionTile &tile : contraction.tiles)
-    count += (tile.hasDigits ? 12 : 0);
+    count += tile.hasDigits ? 12 : 0;
   for (const ContractionTile &tile : contraction.tiles)
     count += (stages > 2 ? (tile.isRow ? tm : tn) * (isVector && tile.alongDepth ? 4 : 1)
                          : 2 * (tile.isRow ? tm : tn) + (tile.isRow ? bm : bn) * bk / threads()) *
@@ -64,6 +64,9 @@ int64_t ContractionShape::tileBytes(const Contraction &contraction) const {
       bytes += stages * side * (bk + 4) * tile.operand.getBytes();
     else
       bytes += stages * bk * (side + (tile.alongSide ? 0 : 4)) * tile.operand.getBytes();
+  constexpr int64_t describedBytes = 20; // of a term, where its digits are needed
+  for (const ContractionTile &tile : contraction.tiles)
+    bytes += tile.hasDigits ? 2 * bk * describedBytes : 0;
   return bytes;
 }
 

@@ -111,7 +111,7 @@ void kbopt::flattenTiles(Contraction &contraction) {
       return !dependsOn(tile.operand.getOffset(), dim.name) ||
              gainAlong(tile.operand.getOffset(), dim.name);
     });
-    // Where a thread moves on by digits, one row or column is all that it copies.
+    // Where terms have digits, a thread copies a single row or column.
     tile.alongSide =
         !tile.flat || (!tile.alongDepth && strideAlong(tile.operand.getOffset(), side) == 1);
   }

@@ -82,6 +82,8 @@ private:
                     (address.starts_with("&") ? address.drop_front().str() : "*" + from) +
                     (tile.guard.empty() ? "" : " : " + zeroOf(tile)) + ";");
       });
+    if (hasTables())
+      printDescribe(slot + " ^ 1", limit + " - " + left + " + " + bk);
     code.outdent().line("};");
   }
 
@@ -178,6 +180,10 @@ private:
   }
 
   void printLoop() {
+    if (hasTables()) {
+      printDescribe("0", "0");
+      code.line("__syncthreads();");
+    }
     code.line(load + "(" + limit + ");").line(keep + "(0);").line("__syncthreads();");
     code.line("int " + depth0 + " = 0, " + stage + " = 0;");
     printTileLoop(full + " - " + depth0 + " >= " + bk, [&] {

@@ -72,8 +72,9 @@ TEST_F(Convolution, JoinsPixelsAndFillsTilesWithZeros) {
   auto kernel = cantFail(sketch.print(parse(nest({}), tile()), "fast", chip));
   for (llvm::StringRef part :
        {"const int points = N * OL;", "const int xN = xPoint / OL, xP = xPoint % OL;",
-        "if (++xK == K) {",
-        "xNext[chunk] = (unsigned)(xP * stride + xK - pad) < (unsigned)L ? x[xAt] : 0.0f;",
+        "if ((unsigned)(xP * stride + k - pad) < (unsigned)L)\n      xInside |= 1u << k;",
+        "xBits[slot][threadIdx.x] = depth < length ? 1u << k : 1u << 31;",
+        "? xFrom[xPlace[slot][xTerm + chunk * xApart]] : 0.0f;",
         "sums[i][j] += xRegs[slot][j] * wRegs[slot][i];", "again[i] |= 1u << j;"})
     EXPECT_NE(kernel.definition.find(part), std::string::npos) << part.str() << "\n"
                                                                << kernel.definition;
@@ -87,8 +88,8 @@ TEST_F(Convolution, TestsTheSizesAtTheLaunch) {
   for (const LaunchCondition &condition : kernel.conditions)
     all += condition.text + "\n";
   for (llvm::StringRef part :
-       {"(size_t)N * OL <= 0x7fff0000", "(size_t)C * K <= 0x7fffffff", "C >= 0", "K > 0", "N > 0",
-        "OL > 0", "stride >= 0", "L - stride >= 0", "L + pad - K >= 0"})
+       {"(size_t)N * OL <= 0x7fff0000", "(size_t)C * K <= 0x7fff0000", "C >= 0", "K > 0", "N > 0",
+        "OL > 0", "stride >= 0", "L - stride >= 0", "L + pad - K >= 0", "(size_t)K <= 31"})
     EXPECT_NE(all.find(part), std::string::npos) << part.str() << "\n" << all;
 }
 

@@ -14,13 +14,14 @@
 
 // A choice adds zeros itself: its sums need no second look.
 // CHECK: {{o}}ne_tiled(
-// CHECK: xNext[chunk] = (unsigned)(xP + xK - 2) < (unsigned)L ? x[xAt] : 0.0f;
+// CHECK: if ((unsigned)(xP + k - 2) < (unsigned)L)
+// CHECK: ? xFrom[xPlace[slot][xTerm + chunk * xApart]]
 // CHECK-NOT: again
 // CHECK: {{t}}hree_tiled(
 // ASYNC: {{o}}ne_tiled(
-// ASYNC: if ((unsigned)(xP + xK - 2) < (unsigned)L)
+// ASYNC: if ((xInside & xBits[slot][{{.*}}]) == xBits[slot][{{.*}}])
 // ASYNC-NEXT: __pipeline_memcpy_async(&xTile[stage]
-// ASYNC-NEXT: else
+// ASYNC: else
 // ASYNC-NEXT: xTile[stage]{{.*}} = 0.0f;
 __global__ void one(float *y, const float *x, const float *w, int N, int C, int L, int OC) {
   int p = blockIdx.x * blockDim.x + threadIdx.x, oc = blockIdx.y, n = blockIdx.z;
