@@ -91,6 +91,9 @@ struct Contraction {
   }
   /// The product of the extents of the sum.
   kb::ExprAttr termCount() const;
+  /// What must be a multiple where several terms are copied at once: their number, or, where that
+  /// is not a constant, the extent of the outermost dimension, the channels of a convolution.
+  kb::ExprAttr dividedTerms() const;
   /// \p expr over all dimensions and symbols.
   kb::ExprAttr spread(kb::ExprAttr expr) const;
   /// Whether \p expr changes with the row or the column.

@@ -66,12 +66,14 @@ void ContractionPrinter::chooseWidths() {
     if (!shape.isVector || tile.hasDigits || (!tile.alongDepth && !tile.alongSide) || width < 2 ||
         width > (shape.onMatrixUnits() ? 8 : 4))
       continue;
-    kb::ExprAttr extent = tile.alongDepth ? contraction.termCount() : along.extent;
+    kb::ExprAttr extent = tile.alongDepth ? contraction.dividedTerms() : along.extent;
     auto whole = multipleConditions(text.nest(), extent, "", width);
-    if (!whole || !tile.flat || !isVector(text, tile.flat, body, along.name, width, &needs))
+    Needs more = needs;
+    for (const std::string &condition : whole.value_or(std::vector<std::string>()))
+      more.expression(condition);
+    if (!whole || !tile.flat || !isVector(text, tile.flat, body, along.name, width, &more))
       continue;
-    for (const std::string &condition : *whole)
-      needs.expression(condition);
+    needs = more;
     named.width = width;
   }
 }
@@ -241,6 +243,9 @@ llvm::Expected<GeneratedKernel> ContractionPrinter::finish(StringRef comment, in
   addConditions();
   auto tilesOf = [&](const NestDim &dim, int64_t size) {
     std::string extent = hostExtent(dim);
+    if (llvm::none_of(extent, [](char c) { return StringRef("?/%").contains(c); }) &&
+        extent.front() == '(')
+      extent = extent.substr(1, extent.size() - 2); // a sum or a product
     return "(" + extent + " + " + std::to_string(size - 1) + ") / " + std::to_string(size);
   };
   kernel.gridX =

@@ -181,7 +181,7 @@ double restShare(const Contraction &contraction, const ContractionShape &shape,
 bool mayUseVectors(const Contraction &contraction, const LaunchSizes &sizes) {
   bool any = false;
   for (const ContractionTile &tile : contraction.tiles) {
-    auto extent = valueOf(tile.alongDepth ? contraction.termCount()
+    auto extent = valueOf(tile.alongDepth ? contraction.dividedTerms()
                                           : contraction.partsOf(tile.isRow).back().extent,
                           sizes);
     any |= (tile.alongDepth || tile.alongSide) && !tile.hasDigits && tile.operand.getBytes() >= 2 &&
@@ -200,6 +200,15 @@ ContractionShape shapeOf(const MeasuredTile &measured, bool isVector) {
   return shape;
 }
 
+/// What \p tile reaches. Elements of terms with digits are copied one by one, also where those of
+/// the other side are not.
+double efficiencyOf(const MeasuredTile &tile, bool isVector, const Contraction &contraction) {
+  constexpr double ofOneSide = 0.02;
+  bool hasDigits =
+      llvm::any_of(contraction.tiles, [](const ContractionTile &each) { return each.hasDigits; });
+  return !isVector ? tile.scalar : hasDigits ? tile.scalar + ofOneSide : tile.efficiency;
+}
+
 /// Tiles that fit, with the share of the chip's rate that each reaches where it has enough blocks.
 std::vector<RankedShape> fittingShapes(const Contraction &contraction, const ChipInfo &chip,
                                        const LaunchSizes &sizes, const Freedom &freedom) {
@@ -211,7 +220,7 @@ std::vector<RankedShape> fittingShapes(const Contraction &contraction, const Chi
           (isVector && !mayUseVectors(contraction, sizes)) ||
           !shape.whyNot(contraction, chip).empty())
         continue;
-      fitting.push_back({shape, (isVector ? tile.efficiency : tile.scalar) *
+      fitting.push_back({shape, efficiencyOf(tile, isVector, contraction) *
                                     splitShare(contraction, shape, sizes) *
                                     digitsShare(contraction, shape) *
                                     restShare(contraction, shape, sizes) *

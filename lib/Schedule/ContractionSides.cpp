@@ -35,6 +35,11 @@ kb::ExprAttr Contraction::termCount() const {
   return product;
 }
 
+kb::ExprAttr Contraction::dividedTerms() const {
+  kb::ExprAttr count = termCount();
+  return count.getConstant() ? count : depth.front().extent;
+}
+
 bool Contraction::dependsOnSide(kb::ExprAttr expr, bool isRow) const {
   return llvm::any_of(partsOf(isRow),
                       [&](const NestDim &part) { return dependsOn(expr, part.name); });
