@@ -70,8 +70,10 @@ void factors(AffineExpr expr, int64_t &constant, SmallVectorImpl<AffineExpr> &sy
 
 } // namespace
 
-std::optional<std::vector<std::string>>
-kbopt::multipleConditions(kb::NestOp nest, kb::ExprAttr expr, StringRef dim, int64_t width) {
+std::optional<std::vector<std::string>> kbopt::multipleConditions(kb::NestOp nest,
+                                                                  kb::ExprAttr expr, StringRef dim,
+                                                                  int64_t width,
+                                                                  ArrayRef<std::string> met) {
   AffineExpr rest = expr.getExpr();
   if (auto position = positionOf(expr, dim))
     rest = simplified(expr, rest.replace(getAffineDimExpr(*position, expr.getContext()),
@@ -99,7 +101,7 @@ kbopt::multipleConditions(kb::NestOp nest, kb::ExprAttr expr, StringRef dim, int
           continue;
         condition = (CudaText::isAtom(host) ? host : "(" + host + ")") + " % " +
                     std::to_string(width) + " == 0";
-        isMet |= llvm::is_contained(conditions, condition);
+        isMet |= llvm::is_contained(conditions, condition) || llvm::is_contained(met, condition);
       }
       if (condition.empty())
         return std::nullopt;

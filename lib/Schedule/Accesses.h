@@ -27,9 +27,10 @@ bool usesNameOf(kb::ExprAttr expr, mlir::Block &scope, const CudaText *text = nu
 
 /// Conditions on kernel parameters under which \p expr without its multiples of \p dim is a
 /// multiple of
-/// \p width; nothing if that cannot be told before the launch.
+/// \p width; nothing if that cannot be told before the launch. Those of \p met hold already.
 std::optional<std::vector<std::string>> multipleConditions(kb::NestOp nest, kb::ExprAttr expr,
-                                                           llvm::StringRef dim, int64_t width);
+                                                           llvm::StringRef dim, int64_t width,
+                                                           llvm::ArrayRef<std::string> met = {});
 
 /// Two operands with the same key are the same element; \p dim, the dimension that a team shares,
 /// is written as `@`.

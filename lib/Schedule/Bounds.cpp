@@ -11,7 +11,7 @@ static unsigned positionOf(ArrayRef<StringAttr> names, StringAttr name) {
   return static_cast<unsigned>(llvm::find(names, name) - names.begin());
 }
 
-static kb::ExprAttr withExpr(kb::ExprAttr like, AffineExpr expr) {
+kb::ExprAttr kbopt::withExpr(kb::ExprAttr like, AffineExpr expr) {
   unsigned dims = like.getMap().getNumDims(), symbols = like.getMap().getNumSymbols();
   auto map = AffineMap::get(dims, symbols, simplifyAffineExpr(expr, dims, symbols));
   return kb::ExprAttr::get(like.getContext(), like.getLoops(), like.getSymbols(), map);
@@ -37,6 +37,51 @@ kb::ExprAttr kbopt::inSpace(kb::ExprAttr expr, ArrayRef<StringAttr> loops,
 
 kb::ExprAttr kbopt::combined(kb::ExprAttr a, int64_t factor, kb::ExprAttr b, int64_t constant) {
   return withExpr(a, a.getExpr() + b.getExpr() * factor + constant);
+}
+
+kb::ExprAttr kbopt::withDim(kb::ExprAttr expr, StringRef dim, AffineExpr value) {
+  unsigned position = positionOf(expr.getLoops(), StringAttr::get(expr.getContext(), dim));
+  AffineExpr self = getAffineDimExpr(kb::firstLoopDim + position, expr.getContext());
+  return withExpr(expr, expr.getExpr().replace(self, value));
+}
+
+namespace {
+
+/// A sum of products, each with its factor.
+using Polynomial = std::map<std::vector<const void *>, int64_t>;
+
+Polynomial product(const Polynomial &a, const Polynomial &b) {
+  Polynomial result;
+  for (const auto &[left, leftFactor] : a)
+    for (const auto &[right, rightFactor] : b) {
+      std::vector<const void *> factors(left);
+      factors.insert(factors.end(), right.begin(), right.end());
+      llvm::sort(factors);
+      result[factors] += leftFactor * rightFactor;
+    }
+  return result;
+}
+
+Polynomial polynomial(AffineExpr expr) {
+  if (auto number = dyn_cast<AffineConstantExpr>(expr))
+    return {{{}, number.getValue()}};
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (binary && expr.getKind() == AffineExprKind::Mul)
+    return product(polynomial(binary.getLHS()), polynomial(binary.getRHS()));
+  if (binary && expr.getKind() == AffineExprKind::Add) {
+    Polynomial sum = polynomial(binary.getLHS());
+    for (const auto &[factors, factor] : polynomial(binary.getRHS()))
+      sum[factors] += factor;
+    return sum;
+  }
+  return {{{expr.getAsOpaquePointer()}, 1}};
+}
+
+} // namespace
+
+bool kbopt::areEqual(AffineExpr a, AffineExpr b) {
+  Polynomial difference = polynomial(a - b);
+  return llvm::all_of(difference, [](const auto &each) { return each.second == 0; });
 }
 
 kb::ExprAttr kbopt::dimension(StringRef name, kb::ExprAttr like) {

@@ -16,8 +16,16 @@ namespace kbopt {
 kb::ExprAttr inSpace(kb::ExprAttr expr, llvm::ArrayRef<mlir::StringAttr> loops,
                      llvm::ArrayRef<mlir::StringAttr> symbols);
 
+/// \p expr, which is in the space of \p like.
+kb::ExprAttr withExpr(kb::ExprAttr like, mlir::AffineExpr expr);
+/// \p expr where \p dim is \p value.
+kb::ExprAttr withDim(kb::ExprAttr expr, llvm::StringRef dim, mlir::AffineExpr value);
+
 /// \p a + \p factor * \p b + \p constant; the three are in one space.
 kb::ExprAttr combined(kb::ExprAttr a, int64_t factor, kb::ExprAttr b, int64_t constant);
+
+/// Whether \p a and \p b are the same polynomial, in whatever order their factors stand.
+bool areEqual(mlir::AffineExpr a, mlir::AffineExpr b);
 
 /// Dimension \p name as an expression in the space of \p like.
 kb::ExprAttr dimension(llvm::StringRef name, kb::ExprAttr like);

@@ -14,6 +14,9 @@
 
 namespace kbopt {
 
+/// Rows or columns that a kernel numbers with an int, tiles past the last one among them.
+inline constexpr int64_t mostPoints = 0x7fff0000;
+
 struct NestDim {
   std::string name;
   kb::ExprAttr extent;
@@ -22,9 +25,24 @@ struct NestDim {
 /// An operand of the term that waits in shared memory: it lacks one of the two dimensions.
 struct ContractionTile {
   kb::OperandAttr operand;
-  bool isRow = false;      ///< varies with `row`, not with `column`
-  bool alongSide = false;  ///< unit stride along its row or column dimension
-  bool alongDepth = false; ///< unit stride along the innermost dimension of the sum
+  bool isRow = false; ///< varies with `row`, not with `column`
+  bool alongSide =
+      false; ///< neighbouring threads copy neighbours along its row or column dimension
+  bool alongDepth = false; ///< unit stride from each term to the next
+  /// `operand` where the innermost dimension of the sum counts all terms. Null where no one stride
+  /// leads from each term to the next.
+  kb::OperandAttr flat;
+  /// Each digit of a term has a stride of its own.
+  bool hasDigits = false;
+  /// Conditions, each >= 0, under which the given kernel reads the element. Elsewhere the tile has
+  /// a zero.
+  std::vector<kb::ExprAttr> guards;
+};
+
+/// A statement of the sum, and the conditions around it, each >= 0, over all dimensions.
+struct GuardedStatement {
+  mlir::Operation *op = nullptr;
+  std::vector<kb::ExprAttr> guards;
 };
 
 /// out[row, column, batch] = after(sum over depth of term): every load of the term lacks `row` or
@@ -32,6 +50,9 @@ struct ContractionTile {
 struct Contraction {
   kb::NestOp nest;
   NestDim row, column;
+  /// Where `row` or `column` numbers the points of several dimensions of the nest (the pixels of
+  /// all images), these dimensions, outermost first; otherwise empty.
+  std::vector<NestDim> rowParts, columnParts;
   std::vector<NestDim> batch; ///< further parallel dimensions, outermost first
   std::vector<NestDim> depth; ///< dimensions of the sum, outermost first
   /// Conditions on row and column that select the points with a sum (a triangle), each >= 0, and
@@ -51,15 +72,54 @@ struct Contraction {
   std::vector<mlir::Operation *> term, after;
   std::vector<std::pair<std::string, std::string>> sums; ///< name and type
   std::vector<ContractionTile> tiles;
+  mlir::Block *point = nullptr; ///< the statements of one output
+  /// The given kernel adds no term where a guard fails. Zeros in its place change a sum that is
+  /// zero or no number, unless it consists of integers.
+  bool leavesOut = false;
+  /// Conditions on the parts of a side, each >= 0: where all hold, no guard fails for any term.
+  std::vector<kb::ExprAttr> alwaysHolds;
 
   bool selectsPoints() const { return !conditions.empty(); }
+  bool asGiven = false; ///< found for matrix units
+  /// Whether each side and the sum is one dimension of the nest, without conditions on terms.
+  bool isPlain() const;
+  /// The dimensions of the nest that a side consists of.
+  llvm::ArrayRef<NestDim> partsOf(bool isRow) const {
+    const std::vector<NestDim> &parts = isRow ? rowParts : columnParts;
+    return parts.empty() ? llvm::ArrayRef<NestDim>(isRow ? row : column)
+                         : llvm::ArrayRef<NestDim>(parts);
+  }
+  /// The product of the extents of the sum.
+  kb::ExprAttr termCount() const;
+  /// What must be a multiple where several terms are copied at once: their number, or, where that
+  /// is not a constant, the extent of the outermost dimension, the channels of a convolution.
+  kb::ExprAttr dividedTerms() const;
+  /// \p expr over all dimensions and symbols.
+  kb::ExprAttr spread(kb::ExprAttr expr) const;
+  /// Whether \p expr changes with the row or the column.
+  bool dependsOnSide(kb::ExprAttr expr, bool isRow) const;
   bool isSum(llvm::StringRef name) const;
   /// The tile of \p operand; null if the term reads it where it lies.
   const ContractionTile *tileOf(kb::OperandAttr operand) const;
 };
 
-/// Fills \p contraction; otherwise why \p nest is none, in the user's words.
-std::string findContraction(kb::NestOp nest, Contraction &contraction);
+/// Fills \p contraction; otherwise why \p nest is none, in the user's words. With \p isPlain each
+/// side is one dimension of the nest, and no term has a condition, as matrix units need it.
+std::string findContraction(kb::NestOp nest, Contraction &contraction, bool isPlain = false);
+
+/// Joins the row with all \p parallel dimensions on which only elements of rows depend, likewise
+/// the column.
+void joinSides(llvm::ArrayRef<NestDim> parallel, Contraction &contraction);
+/// Finds out which tiles move on by one stride from term to term.
+void flattenTiles(Contraction &contraction);
+/// Makes the conditions around the statements of the sum guards of the tiles. Why that is not
+/// possible; empty if it is.
+std::string placeGuards(llvm::ArrayRef<GuardedStatement> term, Contraction &contraction);
+/// Whether \p text is +0 where its operands that \p isZero names are: such an operand itself, or
+/// converted.
+bool keepsZero(llvm::StringRef text, llvm::function_ref<bool(llvm::StringRef)> isZero);
+/// Whether \p text is the number +0.
+bool isZeroText(llvm::StringRef text);
 
 /// Whether \p op, a statement of a nest, names \p name in its text or its operands.
 bool mentions(mlir::Operation *op, llvm::StringRef name);

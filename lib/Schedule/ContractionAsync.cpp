@@ -86,9 +86,15 @@ private:
         std::string target =
             tile.shared + "[" + stage + "]" +
             (tile.isTransposed ? "[" + inner + "][" + side + "]" : "[" + side + "][" + inner + "]");
+        if (!tile.guard.empty())
+          code.open("if (" + tile.guard + ")");
         code.line("__pipeline_memcpy_async(&" + target + ", " + address + ", " +
                   std::to_string(tile.width * tile.tile->operand.getBytes()) + ");");
+        if (!tile.guard.empty())
+          code.close().line("else").indent().line(target + " = " + zeroOf(tile) + ";").outdent();
       });
+    if (hasTables())
+      printDescribe(slot + " ^ 1", limit + " - " + left + " + " + bk);
     code.outdent().line("};");
   }
 
@@ -171,10 +177,16 @@ private:
 
   void printLoop() {
     std::string rest = limit + " - " + depth0;
+    if (hasTables()) {
+      printDescribe("0", "0");
+      code.line("__syncthreads();");
+    }
     code.unroll().open("for (int " + stage + " = 0; " + stage + " < " + stages + " - 1; ++" +
                        stage + ")");
     code.line(load + "(" + stage + ", " + limit + " - " + stage + " * " + bk + ");")
         .line("__pipeline_commit();");
+    if (hasTables())
+      code.line("__syncthreads();");
     code.close();
     code.line("int " + depth0 + " = 0, " + stage + " = 0, " + used + " = " + stages +
               " - 1; // the stage of this tile, and one that can be overwritten");

@@ -16,8 +16,10 @@ void ContractionPrinter::chooseWalks() {
   for (NamedTile &named : tiles) {
     const ContractionTile &tile = *named.tile;
     int64_t inner = (tile.alongSide ? tile.isRow ? shape.bm : shape.bn : shape.bk) / named.width;
-    kb::ExprAttr stride =
-        contraction.depth.size() == 1 ? gainAlong(tile.operand.getOffset(), depth) : kb::ExprAttr();
+    named.hasDigits = tile.hasDigits && shape.threads() % inner == 0;
+    kb::ExprAttr stride = tile.flat
+                              ? gainAlong(tile.flat.getOffset(), contraction.depth.back().name)
+                              : kb::ExprAttr();
     named.walks = stride && shape.threads() % inner == 0 && stride.getConstant().value_or(1) > 0;
     if (named.walks && stride.getConstant() != 1)
       named.stride = text.offset(stride);
@@ -34,14 +36,14 @@ std::string ContractionPrinter::times(StringRef terms, const NamedTile &tile) co
 }
 
 std::string ContractionPrinter::perThread(const NamedTile &tile) const {
-  if (tile.walks)
+  if (tile.walks || tile.hasDigits)
     return (tile.tile->alongSide ? bk : sideSize(*tile.tile)) + " / " + tile.apart;
   return sideSize(*tile.tile) + " * " + bk +
          (tile.isVector() ? " / " + std::to_string(tile.width) : "") + " / " + threads;
 }
 
 std::pair<std::string, std::string> ContractionPrinter::placeOf(const NamedTile &tile) const {
-  if (tile.walks) {
+  if (tile.walks || tile.hasDigits) {
     std::string more = " + " + chunk + " * " + tile.apart;
     return tile.tile->alongSide ? std::pair(tile.side, tile.term + more)
                                 : std::pair(tile.side + more, tile.term);
@@ -56,7 +58,7 @@ std::pair<std::string, std::string> ContractionPrinter::placeOf(const NamedTile 
 void ContractionPrinter::printWalks() {
   std::string distances;
   for (const NamedTile &tile : tiles) {
-    if (!tile.walks)
+    if (!tile.walks && !tile.hasDigits)
       continue;
     std::string inner = tile.tile->alongSide ? sideSize(*tile.tile) : bk;
     inner = tile.isVector() ? "(" + inner + " / " + std::to_string(tile.width) + ")" : inner;
@@ -70,26 +72,29 @@ void ContractionPrinter::printWalks() {
   }
   if (!distances.empty())
     code.line("constexpr int " + distances + "; // between two of its accesses to a tile");
-  for (const NamedTile &tile : tiles) {
+  for (NamedTile &tile : tiles) {
+    if (tile.hasDigits)
+      printDigitCopies(tile);
     if (!tile.walks)
       continue;
     std::string step = tile.isVector() && tile.tile->alongSide ? std::to_string(tile.width) : "1",
                 name = sideName(*tile.tile),
                 pointer = "const " + tile.tile->operand.getType().str() + " *" + tile.from;
-    std::string clamped = "const int " + name + " = min(" + side0(*tile.tile) + " + " +
-                          placeOf(tile).first + ", " + sideExtent(*tile.tile) + " - " + step + ");";
-    text.setName(depth, tile.term);
+    std::string clamped = "min(" + side0(*tile.tile) + " + " + placeOf(tile).first + ", " +
+                          sideExtent(*tile.tile) + " - " + step + ")",
+                last = contraction.depth.back().name;
+    text.setName(last, tile.term);
     if (tile.tile->alongSide) {
       code.line(pointer + ";").open();
-      code.line(clamped).line(tile.from + " = &" + text.operand(tile.tile->operand) + ";").close();
+      declareSide(tile.tile->isRow, clamped);
+      code.line(tile.from + " = &" + text.operand(tile.tile->flat) + ";").close();
     } else {
       code.line(pointer + "[" + perThread(tile) + "];");
       openTileLoop(tile);
-      code.line(clamped)
-          .line(tile.from + "[" + chunk + "] = &" + text.operand(tile.tile->operand) + ";")
-          .close();
+      declareSide(tile.tile->isRow, clamped);
+      code.line(tile.from + "[" + chunk + "] = &" + text.operand(tile.tile->flat) + ";").close();
     }
-    text.setName(depth, depth);
+    text.setName(last, last);
   }
 }
 
@@ -101,12 +106,14 @@ std::string ContractionPrinter::walkedAddress(const NamedTile &tile) const {
 void ContractionPrinter::openTileLoop(const NamedTile &tile) {
   code.unroll().open("for (int " + chunk + " = 0; " + chunk + " < " + perThread(tile) + "; ++" +
                      chunk + ")");
-  if (!tile.walks)
+  if (!tile.walks && !tile.hasDigits)
     code.line("const int " + at + " = threadIdx.x + " + chunk + " * " + threads + ";");
 }
 
 void ContractionPrinter::printFirstTerm() {
-  if (llvm::any_of(tiles, [](const NamedTile &tile) { return !tile.walks; }))
+  if (hasTables())
+    code.line("const int " + slot + " = (" + limit + " - " + left + ") / " + bk + " % 2;");
+  if (llvm::any_of(tiles, [](const NamedTile &tile) { return !tile.walks && !tile.hasDigits; }))
     code.line("const int " + depth0 + " = " + limit + " - " + left + ";");
 }
 
@@ -114,15 +121,18 @@ void ContractionPrinter::printCopies(const NamedTile &tile,
                                      llvm::function_ref<void(StringRef)> copy, bool isGuarded) {
   auto [side, inner] = placeOf(tile);
   openTileLoop(tile);
+  isGuarded &= !tile.hasDigits; // the terms past the end have a bit of their own
   if (isGuarded)
     code.open("if (" + inner + " < " + left + ")");
-  if (tile.walks) {
+  if (tile.hasDigits) {
+    copy("&" + tile.from + "[" + tile.place + "[" + slot + "][" + inner + "]]");
+  } else if (tile.walks) {
     copy(walkedAddress(tile));
   } else {
     std::string step = tile.isVector() && tile.tile->alongSide ? std::to_string(tile.width) : "1";
-    code.line("const int " + sideName(*tile.tile) + " = min(" + side0(*tile.tile) + " + " + side +
-              ", " + sideExtent(*tile.tile) + " - " + step + "), " + depth + " = " + depth0 +
-              " + " + inner + ";");
+    declareSide(tile.tile->isRow, "min(" + side0(*tile.tile) + " + " + side + ", " +
+                                      sideExtent(*tile.tile) + " - " + step + ")");
+    code.line("const int " + depth + " = " + depth0 + " + " + inner + ";");
     printDigits();
     copy("&" + text.operand(tile.tile->operand));
   }

@@ -3,6 +3,7 @@
 
 #include "Bounds.h"
 #include "Contraction.h"
+#include "ContractionSum.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace kbopt;
@@ -47,13 +48,18 @@ namespace {
 
 class Finder {
 public:
-  Finder(kb::NestOp nest, Contraction &to) : nest(nest), to(to) { to.nest = nest; }
+  Finder(kb::NestOp nest, Contraction &to, bool isPlain)
+      : nest(nest), to(to), isPlain(isPlain), parallel(sum.parallel) {
+    to.nest = nest;
+    to.asGiven = isPlain;
+  }
 
   std::string find() {
-    std::string reason;
-    for (auto step : {&Finder::findBody, &Finder::findSum, &Finder::findDims,
-                      &Finder::findConditions, &Finder::sortPrologue, &Finder::findTiles})
-      if (reason = (this->*step)(); !reason.empty())
+    std::string reason = findSum(nest, to, sum);
+    to.point = sum.body;
+    for (auto step : {&Finder::findDims, &Finder::findConditions, &Finder::sortPrologue,
+                      &Finder::findTiles, &Finder::findGuards})
+      if (reason = reason.empty() ? (this->*step)() : reason; !reason.empty())
         return reason;
     return "";
   }
@@ -61,115 +67,9 @@ public:
 private:
   kb::NestOp nest;
   Contraction &to;
-  Block *body = nullptr;
-  kb::OverOp sumLoop;
-  kb::WhenOp guard;
-  std::vector<NestDim> parallel;
-  std::vector<kb::DomainAttr> domains;
-
-  /// Parallel dimensions, also those that one thread of the given kernel runs over, and the block
-  /// in them.
-  std::string findBody() {
-    for (auto [dim, extent] : llvm::zip(nest.getDims().getAsRange<StringAttr>(),
-                                        nest.getExtents().getAsRange<kb::ExprAttr>()))
-      parallel.push_back({dim.getValue().str(), extent});
-    if (auto domain = nest.getDomain())
-      domains.push_back(*domain);
-    body = &nest.getBody().front();
-    while (llvm::hasSingleElement(*body)) {
-      auto over = dyn_cast<kb::OverOp>(body->front());
-      if (!over || over.getOrder() != kb::LoopOrder::Any)
-        break;
-      parallel.push_back({over.getName().str(), over.getExtent()});
-      body = &over.getBody().front();
-    }
-    return "";
-  }
-
-  static bool hasLoop(Operation &op) {
-    bool found = false;
-    op.walk([&](kb::OverOp) { found = true; });
-    return found;
-  }
-
-  /// The sum stands in the body, or in one condition there.
-  std::string findSum() {
-    std::string reason = scan(*body);
-    if (!reason.empty())
-      return reason;
-    if (!sumLoop)
-      return "there is no loop that sums";
-    for (Block *inner = sumLoop->getBlock();;) {
-      auto over = to.depth.empty() ? sumLoop : dyn_cast<kb::OverOp>(inner->front());
-      if (!over || (!to.depth.empty() && !llvm::hasSingleElement(*inner)))
-        break;
-      if (over.getOrder() != kb::LoopOrder::Reduction)
-        return ("the loop over " + over.getName() + " is not a sum").str();
-      to.depth.push_back({over.getName().str(), over.getExtent()});
-      inner = &over.getBody().front();
-      sumLoop = over;
-    }
-    return findTerm();
-  }
-
-  std::string scan(Block &block) {
-    bool isOuter = &block == body;
-    for (Operation &op : block) {
-      auto over = dyn_cast<kb::OverOp>(op);
-      auto when = dyn_cast<kb::WhenOp>(op);
-      if (hasLoop(op) && sumLoop)
-        return ("there is another loop beside that over " + sumLoop.getName()).str();
-      if (over) {
-        sumLoop = over;
-      } else if (when && hasLoop(op)) {
-        if (!isOuter || !when.getDomain() || !when.getDomain()->getExact())
-          return "the condition around the sum is not affine";
-        domains.push_back(*when.getDomain());
-        guard = when;
-        if (std::string reason = scan(when.getBody().front()); !reason.empty())
-          return reason;
-      } else if (sumLoop) {
-        (isOuter && guard ? to.besideAfter : to.after).push_back(&op);
-      } else if (auto let = dyn_cast<kb::LetOp>(op)) {
-        to.perOutput.push_back(let);
-      } else if (isOuter) {
-        to.besideBefore.push_back(&op);
-      } else {
-        return "there are stores or conditions before the sum";
-      }
-    }
-    return to.besideBefore.empty() || guard || !sumLoop
-               ? ""
-               : "there are stores or conditions before the sum";
-  }
-
-  std::string findTerm() {
-    for (Operation &op : sumLoop.getBody().front()) {
-      if (auto reduce = dyn_cast<kb::ReduceOp>(op)) {
-        if (reduce.getName().contains(','))
-          return "the loop also looks for a position (" + reduce.getName().str() + ")";
-        if (!to.isSum(reduce.getName()))
-          to.sums.emplace_back(reduce.getName().str(), "");
-      } else if (auto let = dyn_cast<kb::LetOp>(op); !let || let.getReassigns()) {
-        return "the loop over " + to.depth.front().name + " does more than to sum";
-      }
-      to.term.push_back(&op);
-    }
-    if (to.sums.empty())
-      return "the loop over " + to.depth.front().name + " sums nothing";
-    for (auto &[name, type] : to.sums)
-      for (kb::LetOp let : to.perOutput)
-        if (let.getName() == name && !let.getReassigns())
-          type = let.getType().str();
-    for (auto &[name, type] : to.sums)
-      if (type.empty())
-        return name + " is not declared at the point that it belongs to";
-    return "";
-  }
-
-  bool termDependsOn(kb::OperandAttr operand, StringRef dim) {
-    return dependsOn(operand.getOffset(), dim);
-  }
+  bool isPlain;
+  SumOfNest sum;
+  std::vector<NestDim> &parallel;
 
   /// Empty if \p row and \p column are reused by the term's operands.
   std::string whyNoReuse(StringRef row, StringRef column) {
@@ -229,11 +129,14 @@ private:
     return "";
   }
 
-  /// \p expr over all parallel dimensions and all symbols.
-  kb::ExprAttr spread(kb::ExprAttr expr) {
+  /// \p expr over all parallel dimensions and all symbols, where wanted over those of the sum, too.
+  kb::ExprAttr spread(kb::ExprAttr expr, bool overDepth = false) {
     SmallVector<StringAttr> loops, symbols;
     for (const NestDim &dim : parallel)
       loops.push_back(StringAttr::get(expr.getContext(), dim.name));
+    for (const NestDim &dim : to.depth)
+      if (overDepth)
+        loops.push_back(StringAttr::get(expr.getContext(), dim.name));
     for (auto symbol : nest.getSymbols().getAsRange<kb::SymbolAttr>())
       symbols.push_back(StringAttr::get(expr.getContext(), symbol.getName()));
     return inSpace(expr, loops, symbols);
@@ -263,20 +166,25 @@ private:
         return "the extent of " + dim->name + " depends on " + other->name;
       dim->extent = most;
     }
-    for (kb::DomainAttr domain : domains)
+    for (kb::DomainAttr domain : sum.domains)
       if (std::string reason = addDomain(domain); !reason.empty())
         return reason;
     if (std::string reason = findLength(); !reason.empty())
       return reason;
     findMask();
-    return coverSides();
+    if (std::string reason = coverSides(); !reason.empty())
+      return reason;
+    if (!isPlain)
+      joinSides(parallel, to);
+    return "";
   }
 
-  kb::ExprAttr constraintOf(kb::DomainAttr domain, unsigned i) {
+  kb::ExprAttr constraintOf(kb::DomainAttr domain, unsigned i, bool overDepth = false) {
     auto map = AffineMap::get(domain.getSet().getNumDims(), domain.getSet().getNumSymbols(),
                               domain.getSet().getConstraint(i));
     return spread(
-        kb::ExprAttr::get(domain.getContext(), domain.getLoops(), domain.getSymbols(), map));
+        kb::ExprAttr::get(domain.getContext(), domain.getLoops(), domain.getSymbols(), map),
+        overDepth);
   }
 
   std::string addDomain(kb::DomainAttr domain) {
@@ -358,8 +266,8 @@ private:
     for (kb::LetOp let : all) {
       bool isShared = !to.isSum(let.getName()) && !let.getReassigns();
       for (auto operand : operandsOf(let).getAsRange<kb::OperandAttr>())
-        isShared &= !dependsOn(operand.getOffset(), to.row.name) &&
-                    !dependsOn(operand.getOffset(), to.column.name);
+        isShared &= !to.dependsOnSide(operand.getOffset(), true) &&
+                    !to.dependsOnSide(operand.getOffset(), false);
       for (kb::LetOp other : all)
         if (other.getName() != let.getName() && mentions(let, other.getName()))
           isShared &= llvm::is_contained(to.shared, other);
@@ -378,12 +286,12 @@ private:
   std::string findTiles() {
     for (Operation *op : to.term) {
       for (auto operand : operandsOf(op).getAsRange<kb::OperandAttr>()) {
-        bool isRow = dependsOn(operand.getOffset(), to.row.name),
-             isColumn = dependsOn(operand.getOffset(), to.column.name);
+        bool isRow = to.dependsOnSide(operand.getOffset(), true),
+             isColumn = to.dependsOnSide(operand.getOffset(), false);
         if (operand.getKind() == kb::OperandKind::Element && isReadUnderCondition(op, operand))
           return "'" + operand.getBase().getName().str() +
                  "' is read under a condition inside an expression";
-        if (usesNameOf(operand.getOffset(), *body))
+        if (usesNameOf(operand.getOffset(), *sum.body))
           return operand.getBase().getName().str() +
                  " is read at a place that is computed at each point";
         if (operand.getKind() == kb::OperandKind::Index) {
@@ -393,11 +301,15 @@ private:
         }
         if ((!isRow && !isColumn) || to.tileOf(operand))
           continue;
-        StringRef side = isRow ? to.row.name : to.column.name, depth = to.depth.back().name;
+        StringRef side = to.partsOf(isRow).back().name, depth = to.depth.back().name;
         bool alongDepth = to.depth.size() == 1 && strideAlong(operand.getOffset(), depth) == 1;
-        to.tiles.push_back({operand, isRow,
+        to.tiles.push_back({operand,
+                            isRow,
                             strideAlong(operand.getOffset(), side) == 1 && !alongDepth,
-                            alongDepth});
+                            alongDepth,
+                            to.depth.size() == 1 ? operand : kb::OperandAttr(),
+                            false,
+                            {}});
       }
     }
     std::string reason;
@@ -416,10 +328,37 @@ private:
     });
     return reason;
   }
+
+  std::string findGuards() {
+    std::vector<GuardedStatement> term;
+    for (auto [op, domains] : llvm::zip(to.term, sum.conditions)) {
+      GuardedStatement &each = term.emplace_back(GuardedStatement{op, {}});
+      for (kb::DomainAttr domain : domains)
+        for (unsigned i = 0; i < domain.getSet().getNumConstraints(); ++i) {
+          if (domain.getSet().isEq(i))
+            return "the terms of its sum satisfy an equation";
+          kb::ExprAttr guard = constraintOf(domain, i, true);
+          if (!llvm::is_contained(each.guards, guard))
+            each.guards.push_back(guard);
+        }
+      if (isPlain && !each.guards.empty())
+        return "the loop over " + to.depth.front().name + " does more than to sum";
+    }
+    if (std::string reason = placeGuards(term, to); !reason.empty())
+      return reason;
+    if (isPlain)
+      return "";
+    flattenTiles(to);
+    for (const ContractionTile &tile : to.tiles)
+      if (!tile.guards.empty() && !tile.hasDigits)
+        return tile.operand.getBase().getName().str() +
+               " does not move on evenly from term to term";
+    return "";
+  }
 };
 
 } // namespace
 
-std::string kbopt::findContraction(kb::NestOp nest, Contraction &contraction) {
-  return Finder(nest, contraction).find();
+std::string kbopt::findContraction(kb::NestOp nest, Contraction &contraction, bool isPlain) {
+  return Finder(nest, contraction, isPlain).find();
 }

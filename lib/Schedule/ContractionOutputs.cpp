@@ -29,11 +29,6 @@ static std::vector<kb::LetOp> needed(ArrayRef<kb::LetOp> all, ArrayRef<Operation
   return chosen;
 }
 
-/// Whether \p text is the number +0.
-static bool isZero(StringRef text) {
-  return text == "0" || text == "0.0f" || text == "0.f" || text == "0.0" || text == "0.";
-}
-
 void ContractionPrinter::printInitialValues() {
   SmallVector<Operation *> initial;
   bool reads = false;
@@ -43,17 +38,31 @@ void ContractionPrinter::printInitialValues() {
       reads |= !operandsOf(let).empty();
     }
   std::vector<kb::LetOp> before = needed(contraction.perOutput, initial, contraction);
-  bool areZero =
-      before.empty() && initial.size() == contraction.sums.size() &&
-      llvm::all_of(initial, [](Operation *op) { return isZero(cast<kb::LetOp>(op).getText()); });
+  bool areZero = before.empty() && initial.size() == contraction.sums.size() &&
+                 llvm::all_of(initial, [](Operation *op) {
+                   return isZeroText(cast<kb::LetOp>(op).getText());
+                 });
   for (const auto &[sum, type] : contraction.sums)
     code.line(type + " " + sums[sum] + sumExtents() + (areZero ? " = {};" : ";"));
   if (areZero)
     return;
   code.unroll().open("for (int " + i + " = 0; " + i + " < " + rowCount() + "; ++" + i + ")");
   reads |= !before.empty();
+  auto declareUsed = [&](bool isRow, const std::string &value) {
+    const std::string &side = isRow ? contraction.row.name : contraction.column.name;
+    code.line("const int " + side + " = " + value + ";");
+    if (contraction.partsOf(isRow).size() > 1)
+      declareParts(isRow, side, [&](const NestDim &part) {
+        auto isUsed = [&](Operation *let) {
+          return llvm::any_of(
+              operandsOf(let).getAsRange<kb::OperandAttr>(),
+              [&](kb::OperandAttr operand) { return dependsOn(operand.getOffset(), part.name); });
+        };
+        return llvm::any_of(initial, isUsed) || llvm::any_of(before, isUsed) ? part.name : "";
+      });
+  };
   if (reads)
-    code.line("const int " + contraction.row.name + " = " + rowAt(i) + ";");
+    declareUsed(true, rowAt(i));
   code.unroll().open("for (int " + j + " = 0; " + j + " < " + columnCount() + "; ++" + j + ")");
   if (isSplit()) { // only the first part begins with the given values
     for (const auto &[sum, type] : contraction.sums)
@@ -61,7 +70,7 @@ void ContractionPrinter::printInitialValues() {
     code.open("if (" + part + " > 0)").line("continue;").close();
   }
   if (reads) {
-    code.line("const int " + contraction.column.name + " = " + columnAt(j) + ";");
+    declareUsed(false, columnAt(j));
     code.open("if (" + isOutside(contraction.column.name) + points(true) + ")")
         .line("continue;")
         .close();
@@ -110,9 +119,10 @@ bool ContractionPrinter::storesVectors() {
           }).wasInterrupted())
       return false;
   Needs more = needs;
-  auto whole = multipleConditions(text.nest(), contraction.column.extent, "", neighbours());
-  if (!whole || !isVector(text, store.getTarget(), text.nest().getBody().front(),
-                          contraction.column.name, neighbours(), &more))
+  const NestDim &along = contraction.partsOf(false).back();
+  auto whole = multipleConditions(text.nest(), along.extent, "", neighbours());
+  if (!whole || !isVector(text, store.getTarget(), text.nest().getBody().front(), along.name,
+                          neighbours(), &more))
     return false;
   for (const std::string &condition : *whole)
     more.expression(condition);
@@ -130,9 +140,9 @@ bool ContractionPrinter::readsColumn(kb::StoreOp store) {
   bool reads = false;
   for (Operation *op : all) {
     for (auto operand : operandsOf(op).getAsRange<kb::OperandAttr>())
-      reads |= dependsOn(operand.getOffset(), contraction.column.name);
+      reads |= contraction.dependsOnSide(operand.getOffset(), false);
     reads |= op != store.getOperation() && !isa<kb::LetOp>(op);
-    reads |= mentions(op, contraction.column.name);
+    reads |= mentions(op, contraction.partsOf(false).back().name);
   }
   return reads;
 }
@@ -180,22 +190,34 @@ void ContractionPrinter::printParts() {
 
 void ContractionPrinter::printAfter() {
   bool isVector = storesVectors();
+  if (mayDoubt()) {
+    again = text.freshName("again");
+    code.line("unsigned " + again + "[" + rowCount() +
+              "] = {}; // outputs that are summed as given");
+  }
   int64_t pack = neighbours();
-  const std::string &row = contraction.row.name, &column = contraction.column.name;
+  // The column whose neighbours are stored at once.
+  const std::string &column = contraction.partsOf(false).back().name;
   std::string part = isVector ? text.freshName("q") : "",
               out = isVector ? text.freshName("out") : "";
   code.unroll().open("for (int " + i + " = 0; " + i + " < " + rowCount() + "; ++" + i + ")");
-  code.line("const int " + row + " = " + rowAt(i) + ";");
+  declareSide(true, rowAt(i));
   code.unroll().open("for (int " + j + " = 0; " + j + " < " + columnCount() + "; " +
                      (isVector ? j + " += " + std::to_string(pack) : "++" + j) + ")");
-  std::string chunk = isVector ? text.freshName(column + "First") : column;
-  code.line("const int " + chunk + " = " + columnAt(j) + ";");
+  std::string chunk = isVector ? text.freshName(column + "First") : column,
+              first = contraction.columnParts.empty() ? chunk : contraction.column.name;
+  code.line("const int " + first + " = " + columnAt(j) + ";");
   bool isMasked = isVector && contraction.instead;
   bool isBeside =
       !isMasked && (!contraction.besideBefore.empty() || !contraction.besideAfter.empty());
-  code.open("if (" + isOutside(chunk) + (isBeside || isMasked ? "" : points(true)) + ")")
+  code.open("if (" + isOutside(first) + (isBeside || isMasked ? "" : points(true)) + ")")
       .line("continue;")
       .close();
+  if (!contraction.columnParts.empty())
+    declareParts(false, first,
+                 [&](const NestDim &part) { return part.name == column ? chunk : part.name; });
+  if (mayDoubt())
+    printDoubt(isVector ? chunk : "", isVector ? pack : 1);
   StatementPrinter print{text, code};
   if (isBeside)
     for (Operation *op : contraction.besideBefore)
@@ -242,4 +264,6 @@ void ContractionPrinter::printAfter() {
     text.setName(column, column);
   }
   code.close().close();
+  if (mayDoubt())
+    printAgain();
 }

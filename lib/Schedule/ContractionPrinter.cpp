@@ -60,21 +60,20 @@ void ContractionPrinter::chooseWidths() {
   Block &body = text.nest().getBody().front();
   for (NamedTile &named : tiles) {
     const ContractionTile &tile = *named.tile;
-    StringRef dim = tile.alongDepth
-                        ? StringRef(contraction.depth.back().name)
-                        : StringRef(tile.isRow ? contraction.row.name : contraction.column.name);
+    const NestDim &along =
+        tile.alongDepth ? contraction.depth.back() : contraction.partsOf(tile.isRow).back();
     int64_t width = 16 / std::max<int64_t>(tile.operand.getBytes(), 1);
-    const NestDim &extent = tile.alongDepth ? contraction.depth.back()
-                            : tile.isRow    ? contraction.row
-                                            : contraction.column;
-    if (!shape.isVector || (!tile.alongDepth && !tile.alongSide) || width < 2 ||
+    if (!shape.isVector || tile.hasDigits || (!tile.alongDepth && !tile.alongSide) || width < 2 ||
         width > (shape.onMatrixUnits() ? 8 : 4))
       continue;
-    auto whole = multipleConditions(text.nest(), extent.extent, "", width);
-    if (!whole || !isVector(text, tile.operand, body, dim, width, &needs))
+    kb::ExprAttr extent = tile.alongDepth ? contraction.dividedTerms() : along.extent;
+    auto whole = multipleConditions(text.nest(), extent, "", width);
+    Needs more = needs;
+    for (const std::string &condition : whole.value_or(std::vector<std::string>()))
+      more.expression(condition);
+    if (!whole || !tile.flat || !isVector(text, tile.flat, body, along.name, width, &more))
       continue;
-    for (const std::string &condition : *whole)
-      needs.expression(condition);
+    needs = more;
     named.width = width;
   }
 }
@@ -124,138 +123,6 @@ std::string ContractionPrinter::constants() const {
   return is(bm, shape.bm) + is(bn, shape.bn) + is(bk, shape.bk) + is(tm, shape.tm) +
          is(tn, shape.tn) + (isSplit() ? is(split, shape.split) : "") + threads + " = " + bm +
          " / " + tm + " * (" + bn + " / " + tn + ")" + (isSplit() ? " * " + split : "");
-}
-
-/// The batch of this block and its tile, of \p tiles in each batch.
-void ContractionPrinter::printBatch(const std::string &tiles, bool isLongestFirst,
-                                    std::string &tile) {
-  std::string batch = "blockIdx.x / (" + tiles + ")", inBatch = "blockIdx.x % (" + tiles + ")";
-  if (isLongestFirst) {
-    std::string each = "blockIdx.x";
-    if (!contraction.batch.empty()) {
-      std::string batches = text.freshName("batches");
-      code.line("const int " + batches + " = gridDim.x / (" + tiles + ");");
-      batch = "blockIdx.x % " + batches;
-      each += " / " + batches;
-    }
-    inBatch = tiles + " - 1 - " + each;
-  }
-  for (size_t k = contraction.batch.size(); k-- > 0;) {
-    const NestDim &dim = contraction.batch[k];
-    std::string extent = k ? extentOf(dim) : "";
-    code.line("const int " + dim.name + " = " + batch + (k ? " % " + extent : "") + ";");
-    batch += " / " + extent;
-  }
-  if (contraction.batch.empty() && !isLongestFirst)
-    return;
-  tile = text.freshName("tile");
-  code.line("const int " + tile + " = " + inBatch + ";" +
-            (isLongestFirst ? " // the longest sums first" : ""));
-}
-
-void ContractionPrinter::printPosition() {
-  code.line("constexpr int " + constants() + ";");
-  rows = extentOf(contraction.row), columns = extentOf(contraction.column);
-  std::string product;
-  for (const NestDim &dim : contraction.depth)
-    product +=
-        (product.empty() ? "" : " * ") +
-        (contraction.depth.size() == 1 ? extentOf(dim) : "(" + text.expression(dim.extent) + ")");
-  length = product;
-  if (contraction.depth.size() > 1) {
-    length = text.freshName("length");
-    code.line("const int " + length + " = " + product + ";");
-  }
-  std::string across = text.freshName("columnTiles"), tile = "blockIdx.x";
-  code.line("const int " + across + " = (" + columns + " + " + bn + " - 1) / " + bn + ";");
-  // Where sums grow from row to row, blocks with the longest ones begin first: none of them is left
-  // alone at the end.
-  std::optional<int64_t> growth =
-      contraction.length ? strideAlong(contraction.length, contraction.row.name) : 0;
-  bool isLongestFirst = growth && *growth > 0;
-  if (!contraction.batch.empty() || shape.group > 1 || isLongestFirst) {
-    std::string down = text.freshName("rowTiles");
-    code.line("const int " + down + " = (" + rows + " + " + bm + " - 1) / " + bm + ";");
-    printBatch(across + " * " + down, isLongestFirst, tile);
-    if (shape.group > 1) {
-      std::string size = text.freshName("GROUP"), first = text.freshName("firstRow"),
-                  many = text.freshName("groupRows"), in = text.freshName("inGroup");
-      code.line("constexpr int " + size + " = " + llvm::Twine(shape.group) +
-                "; // rows of tiles whose blocks run together");
-      code.line("const int " + first + " = " + tile + " / (" + size + " * " + across + ") * " +
-                size + ", " + in + " = " + tile + " % (" + size + " * " + across + "), " + many +
-                " = min(" + down + " - " + first + ", " + size + ");");
-      code.line("const int " + row0 + " = (" + first + " + " + in + " % " + many + ") * " + bm +
-                ", " + column0 + " = " + in + " / " + many + " * " + bn + ";");
-    }
-  }
-  if (shape.group <= 1)
-    code.line("const int " + row0 + " = " + tile + " / " + across + " * " + bm + ", " + column0 +
-              " = " + tile + " % " + across + " * " + bn + ";");
-  printLimits();
-  StatementPrinter print{text, code};
-  for (kb::LetOp let : contraction.shared)
-    print.print(let);
-}
-
-/// \p expr at the corner of the tile where it is largest or smallest.
-std::string ContractionPrinter::corner(kb::ExprAttr expr, bool largest) {
-  auto place = [&](const NestDim &dim, StringRef first, StringRef size, StringRef extent) {
-    std::optional<int64_t> gain = strideAlong(expr, dim.name);
-    bool atEnd = gain && *gain != 0 && (*gain > 0) == largest;
-    // The last row is one less than min(row0 + BM, M): written into the expression, which then
-    // often needs no "- 1".
-    if (atEnd)
-      expr = combined(expr, 0, expr, -*gain);
-    text.setName(dim.name,
-                 atEnd ? "min(" + first.str() + " + " + size.str() + ", " + extent.str() + ")"
-                       : first.str());
-  };
-  place(contraction.row, row0, bm, rows);
-  place(contraction.column, column0, bn, columns);
-  return text.expression(expr);
-}
-
-void ContractionPrinter::printLimits() {
-  limit = full = length;
-  const std::string &row = contraction.row.name, &column = contraction.column.name;
-  std::string most = length;
-  if (contraction.length) {
-    most = corner(contraction.length, true), full = text.freshName(depth + "Full");
-    code.line("const int " + full + " = " + corner(contraction.length, false) +
-              "; // terms that all outputs of the tile have");
-  }
-  for (kb::ExprAttr condition : contraction.conditions) {
-    // A block whose tile has no point.
-    std::optional<int64_t> byRow = directionAlong(condition, row),
-                           byColumn = directionAlong(condition, column);
-    text.setName(row, byRow && *byRow > 0 ? row0 + " + " + bm + " - 1" : row0);
-    text.setName(column, byColumn && *byColumn > 0 ? column0 + " + " + bn + " - 1" : column0);
-    std::string isEmpty = comparison(text, condition, true);
-    if (contraction.besideBefore.empty() && contraction.besideAfter.empty())
-      code.open("if (" + isEmpty + ")").line("return;").close();
-    else
-      most = isEmpty + " ? 0 : " + most;
-  }
-  text.setName(row, row), text.setName(column, column);
-  if (most != length) {
-    limit = text.freshName(depth + "Limit");
-    code.line("const int " + limit + " = " + most + ";");
-    full = contraction.length ? full : limit;
-  }
-}
-
-void ContractionPrinter::printDigits() {
-  if (contraction.depth.size() == 1)
-    return;
-  std::string rest = depth;
-  for (size_t k = contraction.depth.size(); k-- > 0;) {
-    const NestDim &dim = contraction.depth[k];
-    std::string extent = text.expression(dim.extent);
-    extent = CudaText::isAtom(extent) ? extent : "(" + extent + ")";
-    code.line("const int " + dim.name + " = " + rest + (k ? " % " + extent : "") + ";");
-    rest += " / " + extent;
-  }
 }
 
 std::string ContractionPrinter::rowAt(StringRef i) const {
@@ -313,6 +180,14 @@ void ContractionPrinter::printTerm(llvm::function_ref<std::string(const NamedTil
   code.close().close();
 }
 
+/// The number of points of \p parts for the host, in size_t.
+std::string ContractionPrinter::wideProduct(ArrayRef<NestDim> parts) {
+  std::string product;
+  for (const NestDim &part : parts)
+    product += (product.empty() ? "(size_t)" : " * ") + hostExtent(part);
+  return product;
+}
+
 void ContractionPrinter::addConditions() {
   SmallVector<kb::BaseAttr> stored, read;
   text.nest().walk([&](Operation *op) {
@@ -335,7 +210,28 @@ void ContractionPrinter::addConditions() {
     fails |= host.empty();
     needs.expression(host + " >= 0");
   }
-  std::vector<const NestDim *> dims = {&contraction.row, &contraction.column};
+  for (bool isRow : {true, false})
+    if (ArrayRef<NestDim> parts = contraction.partsOf(isRow); parts.size() > 1) {
+      const NestDim &side = isRow ? contraction.row : contraction.column;
+      for (const NestDim &part : parts)
+        if (!part.extent.getConstant())
+          needs.expression(hostExtent(part) + " > 0");
+      if (auto count = side.extent.getConstant())
+        fails |= *count > mostPoints;
+      else
+        needs.expression(wideProduct(parts) + " <= 0x7fff0000"); // tiles round them up
+    }
+  // One number counts the terms of all loops, and the inner ones divide it.
+  if (contraction.depth.size() > 1 && !contraction.termCount().getConstant()) {
+    for (const NestDim &dim : contraction.depth)
+      if (!dim.extent.getConstant())
+        needs.expression(hostExtent(dim) + (&dim == &contraction.depth.front() ? " >= 0" : " > 0"));
+    needs.expression(wideProduct(contraction.depth) + " <= 0x7fff0000"); // tables go on past them
+  }
+  std::vector<const NestDim *> dims;
+  for (const NestDim *dim : {&contraction.row, &contraction.column})
+    if (contraction.partsOf(dim == &contraction.row).size() == 1)
+      dims.push_back(dim);
   for (const NestDim &dim : contraction.batch)
     dims.push_back(&dim);
   for (const NestDim *dim : dims)
@@ -347,6 +243,9 @@ llvm::Expected<GeneratedKernel> ContractionPrinter::finish(StringRef comment, in
   addConditions();
   auto tilesOf = [&](const NestDim &dim, int64_t size) {
     std::string extent = hostExtent(dim);
+    if (llvm::none_of(extent, [](char c) { return StringRef("?/%").contains(c); }) &&
+        extent.front() == '(')
+      extent = extent.substr(1, extent.size() - 2); // a sum or a product
     return "(" + extent + " + " + std::to_string(size - 1) + ") / " + std::to_string(size);
   };
   kernel.gridX =

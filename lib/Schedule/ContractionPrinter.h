@@ -25,6 +25,13 @@ struct NamedTile {
   std::string from, side, term,
       apart;          ///< that pointer, its place in the tile, and the distance between accesses
   std::string stride; ///< between neighbouring terms; empty: 1
+  /// A thread copies one row or column of every tile, from `from` on. Tables of shared memory say
+  /// for each term how far from there its element lies (`place`), and which bits of `inside` must
+  /// be set for it to exist (`bits`), or its digits where conditions need them. `describe` fills
+  /// them, and `guard` is the condition.
+  bool hasDigits = false;
+  std::string place, bits, inside, describe, guard;
+  std::map<std::string, std::string> digits;
   bool isVector() const { return width > 1; }
 };
 
@@ -52,7 +59,9 @@ protected:
   std::string dynamicMemory; ///< after the tiles in it; empty: tiles are static arrays
   /// Neighbouring threads own neighbouring rows or columns, not chunks of four.
   bool rowsApart = false, columnsApart = false;
-  bool usesDepth = false;        ///< the term reads something that lies in no tile
+  bool usesDepth = false;                   ///< the term reads something that lies in no tile
+  std::map<std::string, std::string> sizes; ///< extents by dimension, as a name or number
+  std::string again;                        ///< by row of a thread, bits for columns
   std::string limit, full, edge; ///< of the sum in this tile, where `length` is its maximum
 
   /// The extent of \p dim as a name or number; declares one if it is longer.
@@ -80,6 +89,25 @@ protected:
   std::string perThread(const NamedTile &tile) const;
   /// Where access `chunk` to \p tile lies: along the side, and along the depth.
   std::pair<std::string, std::string> placeOf(const NamedTile &tile) const;
+  /// The extents of the parts of a side, and of the sum's dimensions, as names.
+  void declareSizes();
+  const std::string &sizeOf(const NestDim &dim) const { return sizes.at(dim.name); }
+  std::string sideCount(bool isRow);
+  /// `const int row = \p value;`, and the dimensions of the nest that it numbers.
+  void declareSide(bool isRow, const llvm::Twine &value);
+  /// Declares the dimensions that \p side, a row or column, numbers under the names that \p nameOf
+  /// gives; those without a name are not needed.
+  void declareParts(bool isRow, llvm::StringRef side,
+                    llvm::function_ref<std::string(const NestDim &)> nameOf);
+  /// Declares from where the thread copies \p tile, and the tables of its terms.
+  void printDigitCopies(NamedTile &tile);
+  /// Describes the terms of the tile that begins at \p first in half \p half of the tables.
+  void printDescribe(const llvm::Twine &half, const llvm::Twine &first);
+  bool hasTables() const {
+    return llvm::any_of(tiles, [](const NamedTile &tile) { return tile.hasDigits; });
+  }
+  /// A zero of \p tile's type.
+  static std::string zeroOf(const NamedTile &tile);
   /// Declares which part of each tile the thread copies, and the pointers that it copies from.
   void printWalks();
   /// Where access `chunk` to \p tile, which walks, lies in memory.
@@ -102,6 +130,13 @@ protected:
   void printLimits();
   void printInitialValues();
   void printAfter();
+  /// Whether sums of zeros, or that are no numbers, may differ from the given kernel's.
+  bool mayDoubt() const;
+  /// `again[i] |= 1u << j;` and on to the next output where the sums of \p count outputs from \p j
+  /// on may differ; \p first is their first column.
+  void printDoubt(llvm::StringRef first, int64_t count);
+  /// Computes such outputs as the given kernel does.
+  void printAgain();
   bool isSplit() const { return shape.split > 1; }
   /// Terms of a tile that a thread sums, and number \p step of them within the tile.
   std::string ownTerms() const { return isSplit() ? bk + " / " + split : bk; }
@@ -132,8 +167,13 @@ private:
   void chooseWalks();
   void addConditions();
   std::string hostExtent(const NestDim &dim);
+  std::string wideProduct(llvm::ArrayRef<NestDim> parts);
   bool storesVectors();
   bool readsColumn(kb::StoreOp store);
+  std::string guardText(std::vector<kb::ExprAttr> guards);
+  std::optional<std::vector<const NestDim *>> maskedDigits(const NamedTile &tile);
+  void printMask(NamedTile &tile, llvm::ArrayRef<const NestDim *> masked, std::string &bits);
+  void printTable(const NamedTile &tile, kb::ExprAttr apart, const std::string &bits);
   std::string corner(kb::ExprAttr expr, bool largest);
   std::string isOutside(llvm::StringRef column);
   std::string points(bool negated);

@@ -61,17 +61,33 @@ bool isPartOfSize(kb::ExprAttr extent, const LaunchSizes &sizes) {
   return !valueOf(extent, sizes) && extent.getExpr().getKind() == AffineExprKind::FloorDiv;
 }
 
-/// Those of the launch at hand, of a square of \p side where nothing is known.
+/// Channels of a convolution, which are few beside its pixels.
+constexpr int64_t channelCount = 64;
+
+/// Whether elements of the rows, or of the columns, are a window of an image.
+bool hasWindow(const Contraction &contraction, bool isRow) {
+  bool hasDigits = llvm::any_of(contraction.tiles, [&](const ContractionTile &tile) {
+    return tile.hasDigits && tile.isRow == isRow;
+  });
+  return hasDigits && contraction.partsOf(isRow).size() > 1;
+}
+
+/// Those of the launch at hand, of a square of \p side where nothing is known, or of a convolution
+/// with as many outputs.
 OutputCounts countsOf(const Contraction &contraction, const LaunchSizes &sizes, int64_t side) {
   bool hasPart = false;
-  auto sizeOf = [&](kb::ExprAttr extent) {
+  auto sizeOf = [&](bool isRow) {
+    kb::ExprAttr extent = isRow ? contraction.row.extent : contraction.column.extent;
     auto known = valueOf(extent, sizes);
     bool isPart = isPartOfSize(extent, sizes);
     hasPart |= isPart;
-    return std::max<int64_t>(1, known.value_or(isPart ? partOfSize : side));
+    int64_t usual = hasWindow(contraction, isRow)    ? side * side / channelCount
+                    : hasWindow(contraction, !isRow) ? channelCount
+                                                     : side;
+    return std::max<int64_t>(1, known.value_or(isPart ? partOfSize : usual));
   };
   OutputCounts counts;
-  counts.rows = sizeOf(contraction.row.extent), counts.columns = sizeOf(contraction.column.extent);
+  counts.rows = sizeOf(true), counts.columns = sizeOf(false);
   for (const NestDim &dim : contraction.batch)
     counts.batches *=
         std::max<int64_t>(1, valueOf(dim.extent, sizes).value_or(hasPart ? partsOfSize : 1));
@@ -144,14 +160,32 @@ double splitShare(const Contraction &contraction, const ContractionShape &shape,
   return shape.split > 1 ? terms / (terms + 8.0 * double(shape.split)) : 1;
 }
 
+/// What is left of the rate where terms have digits: a thread spends so many instructions on each
+/// element of such a tile (counted in machine code for sm_90).
+double digitsShare(const Contraction &contraction, const ContractionShape &shape) {
+  constexpr double instructions = 10;
+  double copies = 0;
+  for (const ContractionTile &tile : contraction.tiles)
+    copies += tile.hasDigits ? instructions / double(tile.isRow ? shape.bn : shape.bm) : 0;
+  return 1 / (1 + copies);
+}
+
+/// What is left of the rate where the last tile has few terms: they are not read ahead.
+double restShare(const Contraction &contraction, const ContractionShape &shape,
+                 const LaunchSizes &sizes) {
+  auto terms = valueOf(contraction.termCount(), sizes);
+  return terms && *terms > 0 && !contraction.length
+             ? double(*terms) / (double(*terms) + 0.5 * double(*terms % shape.bk))
+             : 1;
+}
+
 bool mayUseVectors(const Contraction &contraction, const LaunchSizes &sizes) {
   bool any = false;
   for (const ContractionTile &tile : contraction.tiles) {
-    const NestDim &along = tile.alongDepth ? contraction.depth.back()
-                           : tile.isRow    ? contraction.row
-                                           : contraction.column;
-    auto extent = valueOf(along.extent, sizes);
-    any |= (tile.alongDepth || tile.alongSide) && tile.operand.getBytes() >= 2 &&
+    auto extent = valueOf(tile.alongDepth ? contraction.dividedTerms()
+                                          : contraction.partsOf(tile.isRow).back().extent,
+                          sizes);
+    any |= (tile.alongDepth || tile.alongSide) && !tile.hasDigits && tile.operand.getBytes() >= 2 &&
            tile.operand.getBytes() <= 8 &&
            (!extent || *extent % (16 / tile.operand.getBytes()) == 0);
   }
@@ -167,6 +201,15 @@ ContractionShape shapeOf(const MeasuredTile &measured, bool isVector) {
   return shape;
 }
 
+/// What \p tile reaches. Elements of terms with digits are copied one by one, also where those of
+/// the other side are not.
+double efficiencyOf(const MeasuredTile &tile, bool isVector, const Contraction &contraction) {
+  constexpr double ofOneSide = 0.02;
+  bool hasDigits =
+      llvm::any_of(contraction.tiles, [](const ContractionTile &each) { return each.hasDigits; });
+  return !isVector ? tile.scalar : hasDigits ? tile.scalar + ofOneSide : tile.efficiency;
+}
+
 /// Tiles that fit, with the share of the chip's rate that each reaches where it has enough blocks.
 std::vector<RankedShape> fittingShapes(const Contraction &contraction, const ChipInfo &chip,
                                        const LaunchSizes &sizes, const Freedom &freedom) {
@@ -178,8 +221,10 @@ std::vector<RankedShape> fittingShapes(const Contraction &contraction, const Chi
           (isVector && !mayUseVectors(contraction, sizes)) ||
           !shape.whyNot(contraction, chip).empty())
         continue;
-      fitting.push_back({shape, (isVector ? tile.efficiency : tile.scalar) *
+      fitting.push_back({shape, efficiencyOf(tile, isVector, contraction) *
                                     splitShare(contraction, shape, sizes) *
+                                    digitsShare(contraction, shape) *
+                                    restShare(contraction, shape, sizes) *
                                     shortSumShare(contraction, shape, chip, sizes)});
     }
   for (const MeasuredTile &tile : onMatrixUnits)

@@ -44,6 +44,8 @@ int64_t ContractionShape::registers(const Contraction &contraction) const {
   for (const auto &[sum, type] : contraction.sums)
     count += tm * tn * words(type);
   for (const ContractionTile &tile : contraction.tiles)
+    count += tile.hasDigits ? 12 : 0;
+  for (const ContractionTile &tile : contraction.tiles)
     count += (stages > 2 ? (tile.isRow ? tm : tn) * (isVector && tile.alongDepth ? 4 : 1)
                          : 2 * (tile.isRow ? tm : tn) + (tile.isRow ? bm : bn) * bk / threads()) *
              words(tile.operand.getType());
@@ -62,6 +64,9 @@ int64_t ContractionShape::tileBytes(const Contraction &contraction) const {
       bytes += stages * side * (bk + 4) * tile.operand.getBytes();
     else
       bytes += stages * bk * (side + (tile.alongSide ? 0 : 4)) * tile.operand.getBytes();
+  constexpr int64_t describedBytes = 20; // of a term, where its digits are needed
+  for (const ContractionTile &tile : contraction.tiles)
+    bytes += tile.hasDigits ? 2 * bk * describedBytes : 0;
   return bytes;
 }
 
@@ -103,6 +108,8 @@ std::string ContractionShape::whyNotOnMatrixUnits(const Contraction &contraction
                                                   const ChipInfo &chip) const {
   if (std::string reason = whyNoMatrixUnits(contraction, core); !reason.empty())
     return reason;
+  if (!contraction.asGiven && !contraction.isPlain())
+    return "matrix units take one dimension on each side, and a sum of one loop without conditions";
   if (chip.computeMajor < 8)
     return chip.arch() + " has no cp.async";
   const bool isTf32 = core == "tf32";
@@ -177,6 +184,10 @@ std::string ContractionShape::whyNot(const Contraction &contraction, const ChipI
         each % threads())
       return llvm::formatv("{0} loads of a tile are not shared evenly among {1} threads", each,
                            threads());
+  for (const ContractionTile &tile : contraction.tiles)
+    if (int64_t side = tile.isRow ? bm : bn; tile.hasDigits && threads() % side)
+      return llvm::formatv("{0} threads do not copy whole {1} of {2}", threads(),
+                           tile.isRow ? "columns" : "rows", tile.operand.getBase().getName());
   if (registers(contraction) > chip.registersPerThread)
     return llvm::formatv("a thread needs about {0} registers", registers(contraction));
   if (sharedBytes(contraction) >

@@ -78,9 +78,12 @@ private:
           code.line("*reinterpret_cast<" + type + " *>(" + target + ") = *reinterpret_cast<const " +
                     type + " *>(" + address + ");");
         else
-          code.line(target + " = " +
-                    (address.starts_with("&") ? address.drop_front().str() : "*" + from) + ";");
+          code.line(target + " = " + (tile.guard.empty() ? "" : tile.guard + " ? ") +
+                    (address.starts_with("&") ? address.drop_front().str() : "*" + from) +
+                    (tile.guard.empty() ? "" : " : " + zeroOf(tile)) + ";");
       });
+    if (hasTables())
+      printDescribe(slot + " ^ 1", limit + " - " + left + " + " + bk);
     code.outdent().line("};");
   }
 
@@ -157,20 +160,38 @@ private:
     code.line(keep + "(" + stage + " ^ 1);").line("__syncthreads();").close();
   }
 
+  /// The first \p many terms of the tile at hand, the next one on its way while one is used.
+  void printTerms(const std::string &many, int64_t turns) {
+    code.line(fetch + "(0, " + stage + ", " + (isSplit() ? firstTerm : "0") + ");");
+    code.unroll(turns).open("for (int " + step + " = 0; " + step + " < " + many + "; ++" + step +
+                            ")");
+    code.open("if (" + step + " + 1 < " + many + ")")
+        .line(fetch + "((" + step + " + 1) % 2, " + stage + ", " + ownTerm(step + " + 1") + ");")
+        .close();
+    printStep(step + " % 2", step, false);
+    code.close();
+  }
+
+  /// Terms of the last tile, where their number is known.
+  std::optional<int64_t> constantRest() const {
+    auto terms = contraction.length ? std::nullopt : contraction.termCount().getConstant();
+    bool isShort = terms && *terms % shape.bk * shape.tm * shape.tn <= 2 * mostMultiplies;
+    return isShort && !isSplit() ? std::optional(*terms % shape.bk) : std::nullopt;
+  }
+
   void printLoop() {
+    if (hasTables()) {
+      printDescribe("0", "0");
+      code.line("__syncthreads();");
+    }
     code.line(load + "(" + limit + ");").line(keep + "(0);").line("__syncthreads();");
     code.line("int " + depth0 + " = 0, " + stage + " = 0;");
     printTileLoop(full + " - " + depth0 + " >= " + bk, [&] {
-      code.line(fetch + "(0, " + stage + ", " + (isSplit() ? firstTerm : "0") + ");");
       int64_t turns = std::max<int64_t>(2, mostMultiplies / (shape.tm * shape.tn));
-      code.unroll(turns < shape.bk / shape.split ? turns : 0)
-          .open("for (int " + step + " = 0; " + step + " < " + ownTerms() + "; ++" + step + ")");
-      code.open("if (" + step + " + 1 < " + ownTerms() + ")")
-          .line(fetch + "((" + step + " + 1) % 2, " + stage + ", " + ownTerm(step + " + 1") + ");")
-          .close();
-      printStep(step + " % 2", step, false);
-      code.close();
+      printTerms(ownTerms(), turns < shape.bk / shape.split ? turns : 0);
     });
+    if (std::optional<int64_t> rest = constantRest())
+      return *rest ? printTerms(std::to_string(*rest), 0) : void();
     std::string rest = limit + " - " + depth0;
     auto edge = [&] {
       code.unroll(1).open("for (int " + step + " = 0; " + step + " < " +

@@ -20,6 +20,22 @@ bool isSmall(const Contraction &contraction, const ChipInfo &chip, const LaunchS
   return tiles < chip.smCount;
 }
 
+/// The tiles of \p contraction, and those of its plain form on matrix units.
+std::vector<RankedShape> rankAll(kb::NestOp nest, const Contraction &contraction,
+                                 const ChipInfo &chip, const LaunchSizes &sizes,
+                                 const Freedom &freedom) {
+  std::vector<RankedShape> ranked = rankShapes(contraction, chip, sizes, freedom, largeSides);
+  Contraction plain;
+  if (contraction.isPlain() || !findContraction(nest, plain, /*isPlain=*/true).empty())
+    return ranked;
+  for (RankedShape &each : rankShapes(plain, chip, sizes, freedom, largeSides))
+    if (each.shape.onMatrixUnits())
+      ranked.push_back(std::move(each));
+  llvm::stable_sort(ranked,
+                    [](const RankedShape &a, const RankedShape &b) { return a.rate > b.rate; });
+  return ranked;
+}
+
 class ContractionSketch : public Sketch {
 public:
   StringRef name() const override { return "contraction"; }
@@ -39,7 +55,7 @@ public:
     for (const NestDim &dim : contraction.depth)
       areKnown &= valueOf(dim.extent, sizes).has_value();
     auto list = [&](const Freedom &allowed, bool isLower) {
-      std::vector<RankedShape> ranked = rankShapes(contraction, chip, sizes, allowed, largeSides);
+      std::vector<RankedShape> ranked = rankAll(nest, contraction, chip, sizes, allowed);
       llvm::erase_if(
           ranked, [&](const RankedShape &each) { return (each.shape.core == "tf32") != isLower; });
       std::vector<Schedule> promising;
@@ -64,10 +80,10 @@ public:
   /// divide and pointers that are not aligned.
   std::optional<Schedule> otherwise(kb::NestOp nest, const ChipInfo &chip,
                                     const Schedule &schedule) const override {
-    Contraction contraction;
-    if (!findContraction(nest, contraction).empty())
-      return std::nullopt;
     ContractionShape shape(schedule);
+    Contraction contraction;
+    if (!findContraction(nest, contraction, shape.onMatrixUnits()).empty())
+      return std::nullopt;
     if (auto few = tileForFewBlocks(contraction, shape, chip))
       return few->shape.schedule().set("otherwise", int64_t(shape.isVector));
     if (shape.isVector)
@@ -80,11 +96,12 @@ public:
 
   llvm::Expected<GeneratedKernel> print(kb::NestOp nest, StringRef name,
                                         const ChipInfo &chip) const override {
-    Contraction contraction;
-    if (std::string reason = findContraction(nest, contraction); !reason.empty())
-      return llvm::createStringError(reason);
     Schedule schedule = nest.getSchedule() ? Schedule(*nest.getSchedule()) : Schedule();
     ContractionShape shape(schedule);
+    Contraction contraction;
+    if (std::string reason = findContraction(nest, contraction, shape.onMatrixUnits());
+        !reason.empty())
+      return llvm::createStringError(reason);
     if (std::string reason = shape.whyNot(contraction, chip); !reason.empty())
       return llvm::createStringError(reason);
     auto print = shape.onMatrixUnits() ? printMmaContraction

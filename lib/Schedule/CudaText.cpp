@@ -291,11 +291,21 @@ std::string CudaText::intExpression(kb::ExprAttr expr) {
 
 std::string CudaText::offset(kb::ExprAttr expr) { return wideExpression(expr, "size_t"); }
 
-std::string CudaText::wideExpression(kb::ExprAttr expr, StringRef type) {
-  auto bound = upperBound(expr.getExpr(), [&](unsigned dim) -> std::optional<int64_t> {
-    auto extent = constantExtent(theNest, kb::dimName(dim, expr.getLoops()));
+/// The largest value of \p expr where extents are constants.
+static std::optional<int64_t> largestValue(kb::NestOp nest, kb::ExprAttr expr) {
+  return upperBound(expr.getExpr(), [&](unsigned dim) -> std::optional<int64_t> {
+    auto extent = constantExtent(nest, kb::dimName(dim, expr.getLoops()));
     return extent && *extent < (1 << 28) ? extent : std::nullopt;
   });
+}
+
+bool CudaText::fitsInt(kb::ExprAttr expr) {
+  auto bound = largestValue(theNest, expr);
+  return bound && *bound < (1 << 29);
+}
+
+std::string CudaText::wideExpression(kb::ExprAttr expr, StringRef type) {
+  auto bound = largestValue(theNest, expr);
   if (bound && *bound < INT32_MAX)
     return expression(expr);
   auto nameOf = [&](StringRef name) -> std::string {

@@ -55,6 +55,8 @@ public:
   std::string expression(kb::ExprAttr expr);
   /// The same, multiplications of dimensions by sizes in `size_t`: what stands between `[` and `]`.
   std::string offset(kb::ExprAttr expr);
+  /// Whether `offset` is below 2^29, so that it fits `int` also some steps past the last element.
+  bool fitsInt(kb::ExprAttr expr);
   /// As `expression`, of type `int` where parameters of 64 bits are in it: what stands beside an
   /// `int` in `min`.
   std::string intExpression(kb::ExprAttr expr);

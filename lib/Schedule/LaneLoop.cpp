@@ -89,7 +89,11 @@ bool kbopt::isVector(CudaText &text, kb::OperandAttr operand, Block &body, Strin
       base.getByteOffset() != 0 || usesNameOf(operand.getOffset(), body, &text) ||
       !llvm::isPowerOf2_64(bytes) || bytes > 64)
     return false;
-  auto conditions = multipleConditions(text.nest(), operand.getOffset(), dim, vector);
+  std::vector<std::string> met;
+  for (const LaunchCondition &condition :
+       needs ? ArrayRef(needs->conditions) : ArrayRef<LaunchCondition>())
+    met.push_back(condition.text);
+  auto conditions = multipleConditions(text.nest(), operand.getOffset(), dim, vector, met);
   if (!conditions)
     return false;
   if (needs) {

@@ -8,6 +8,7 @@
 #include "Accesses.h"
 #include "Points.h"
 #include "Sketches.h"
+#include "Windows.h"
 
 using namespace kbopt;
 using namespace mlir;
@@ -521,6 +522,8 @@ public:
       return reason;
     return Box(nest).size() || MapNest(nest, true).absorbs ? "" : "it has a single point";
   }
+  /// Neighbouring threads share most of a window, and load what lies side by side.
+  bool isSurelyBetter(kb::NestOp nest) const override { return sumsWindows(nest); }
   std::vector<Schedule> schedules(kb::NestOp nest, const ChipInfo &chip, const LaunchSizes &sizes,
                                   const Freedom &) const override;
   llvm::Expected<GeneratedKernel> print(kb::NestOp nest, StringRef name,

@@ -486,8 +486,8 @@ static std::optional<int64_t> constantTerms(mlir::Block &body) {
 }
 
 /// The sketches, those first that are mostly best. A thread for each point is best where it sums
-/// few terms: a window of a filter or of pooling, of which a team would have less than one term for
-/// each thread.
+/// few terms, of which a team would have less than one for each thread, and for a window of a
+/// filter or of pooling, whatever its size.
 static std::vector<const Sketch *> sketchesFor(kb::NestOp nest) {
   constexpr int64_t fewTerms = 16, fewRows = 32;
   std::vector<const Sketch *> inOrder(sketches());
@@ -501,8 +501,8 @@ static std::vector<const Sketch *> sketchesFor(kb::NestOp nest) {
     return inOrder;
   std::optional<int64_t> terms = constantTerms(nest.getBody().front());
   auto map = llvm::find(inOrder, findSketch("map"));
-  if (terms && *terms <= ((*first)->name() == "columns" ? fewRows : fewTerms) &&
-      (*map)->whyNot(nest).empty())
+  bool areFew = terms && *terms <= ((*first)->name() == "columns" ? fewRows : fewTerms);
+  if ((areFew || (*map)->isSurelyBetter(nest)) && (*map)->whyNot(nest).empty())
     std::rotate(inOrder.begin(), map, std::next(map));
   return inOrder;
 }

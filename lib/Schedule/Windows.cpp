@@ -1,0 +1,99 @@
+//===- Windows.cpp - Sums over a window of an array -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "Windows.h"
+#include "Accesses.h"
+#include "Bounds.h"
+
+using namespace kbopt;
+using namespace mlir;
+
+namespace {
+
+/// A step of \p dim and one of \p loop, in what \p expr gains; null where it does not depend on
+/// both.
+std::pair<AffineExpr, AffineExpr> gainsOf(kb::NestOp nest, kb::ExprAttr expr, StringRef dim,
+                                          StringRef loop) {
+  if (!dependsOn(expr, dim) || !dependsOn(expr, loop))
+    return {};
+  SmallVector<StringAttr> symbols;
+  for (auto symbol : nest.getSymbols().getAsRange<kb::SymbolAttr>())
+    symbols.push_back(StringAttr::get(expr.getContext(), symbol.getName()));
+  expr = inSpace(expr, expr.getLoops(), symbols);
+  kb::ExprAttr along = gainAlong(expr, dim), inner = gainAlong(expr, loop);
+  if (!along || !inner)
+    return {};
+  return {along.getExpr(), inner.getExpr()};
+}
+
+/// Whether a condition around \p op bounds a place whose steps are as far apart as \p along and
+/// \p inner.
+bool isBounded(kb::NestOp nest, Operation *op, StringRef dim, StringRef loop, AffineExpr along,
+               AffineExpr inner) {
+  for (auto when = op->getParentOfType<kb::WhenOp>(); when;
+       when = when->getParentOfType<kb::WhenOp>()) {
+    std::optional<kb::DomainAttr> domain = when.getDomain();
+    for (unsigned i = 0; domain && i < domain->getSet().getNumConstraints(); ++i) {
+      auto map = AffineMap::get(domain->getSet().getNumDims(), domain->getSet().getNumSymbols(),
+                                domain->getSet().getConstraint(i));
+      auto bound =
+          kb::ExprAttr::get(op->getContext(), domain->getLoops(), domain->getSymbols(), map);
+      auto [boundAlong, boundInner] = gainsOf(nest, bound, dim, loop);
+      if (boundAlong && areEqual(along * boundInner, inner * boundAlong))
+        return true;
+    }
+  }
+  return false;
+}
+
+/// Whether few steps of \p over lie between two steps of \p dim in \p place.
+bool slides(kb::NestOp nest, kb::ExprAttr place, kb::OverOp over, StringRef dim) {
+  constexpr int64_t mostBetween = 8;
+  auto [along, inner] = gainsOf(nest, place, dim, over.getName());
+  auto length = over.getExtent().getConstant();
+  for (int64_t steps = 1; steps <= mostBetween && steps < length.value_or(mostBetween + 1); ++steps)
+    if (along && (areEqual(along, inner * steps) || areEqual(along, inner * -steps)))
+      return true;
+  return false;
+}
+
+/// The places from which variables in \p place are computed: `(i + pad - k) / stride`.
+SmallVector<kb::ExprAttr> sourcesOf(kb::NestOp nest, kb::ExprAttr place) {
+  SmallVector<kb::ExprAttr> sources;
+  nest.walk([&](kb::LetOp let) {
+    for (auto [index, symbol] : llvm::enumerate(place.getSymbols()))
+      if (symbol.getValue() == let.getName() &&
+          place.getExpr().isFunctionOfSymbol(kb::firstNamedSymbol + index))
+        for (auto operand : operandsOf(let).getAsRange<kb::OperandAttr>())
+          if (operand.getKind() == kb::OperandKind::Index)
+            sources.push_back(operand.getOffset());
+  });
+  return sources;
+}
+
+/// Whether neighbours along \p dim share terms of \p load, which \p op sums over \p over.
+bool isShared(kb::NestOp nest, Operation *op, kb::OperandAttr load, kb::OverOp over,
+              StringRef dim) {
+  if (slides(nest, load.getOffset(), over, dim))
+    return true;
+  for (kb::ExprAttr source : sourcesOf(nest, load.getOffset()))
+    if (slides(nest, source, over, dim))
+      return true;
+  auto [along, inner] = gainsOf(nest, load.getOffset(), dim, over.getName());
+  return along && isBounded(nest, op, dim, over.getName(), along, inner);
+}
+
+} // namespace
+
+bool kbopt::sumsWindows(kb::NestOp nest) {
+  bool found = false;
+  nest.walk([&](Operation *op) {
+    for (kb::OperandAttr load : loadsOf(op))
+      for (auto over = op->getParentOfType<kb::OverOp>(); over;
+           over = over->getParentOfType<kb::OverOp>())
+        for (auto dim : nest.getDims().getAsRange<StringAttr>())
+          found |= over.getOrder() == kb::LoopOrder::Reduction &&
+                   isShared(nest, op, load, over, dim.getValue());
+  });
+  return found;
+}
