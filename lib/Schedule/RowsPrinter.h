@@ -38,8 +38,8 @@ private:
   std::vector<std::pair<Stream, std::string>> sums; ///< of all rows of a block
   llvm::SmallVector<kb::OverOp> lanes;
   int64_t size = 32, rows = 1;
-  /// Variables of sums that the team combines after a loop around the one that forms them, with those
-  /// of a thread.
+  /// Variables of sums that the team combines after a loop around the one that forms them, with
+  /// those of a thread.
   std::map<std::string, std::string> deferred;
   bool reassociates = false, lanesAreUsed = false;
   int64_t registers = 32, exchanged = 0; ///< bytes of shared memory in which sums change hands
