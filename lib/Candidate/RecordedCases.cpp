@@ -150,7 +150,8 @@ llvm::Expected<std::string> RecordedCases::candidate(const ProgramArtefacts &pro
   }
   if (!fed || !recipe.distribution)
     return fed;
-  return once(llvm::formatv("varied {0} {1} {2}", *fed, test.name, lessenings(recipe)),
+  // Not by how often its inputs are lessened: another thread may have done that meanwhile.
+  return once(llvm::formatv("varied {0} {1} {2}", *fed, test.name, *oracle),
               [&](const std::string &folder) {
                 return writeVariedLike(tools.files, *fed, *base, *oracle, folder);
               });

@@ -122,9 +122,10 @@ llvm::Expected<std::string> RecordedCases::varied(const CaseRecipe &recipe) {
   llvm::Expected<const std::vector<InputFacts> &> held = heldFacts(*base);
   if (!held)
     return held.takeError();
-  return once(llvm::formatv("vary {0} {1}", recipe.test.name, lessenings(recipe)),
+  const unsigned times = lessenings(recipe);
+  return once(llvm::formatv("vary {0} {1}", recipe.test.name, times),
               [&](const std::string &folder) -> llvm::Error {
-                return writeVaried(*base, recipe, lessenings(recipe), kernelRecords, *held,
+                return writeVaried(*base, recipe, times, kernelRecords, *held,
                                    recipe.constants.empty() ? constants : recipe.constants, folder);
               });
 }

@@ -264,6 +264,8 @@ SmallVector<kb::ReduceOp> RowsPrinter::sumsUntilEndOf(kb::OverOp over) {
 void RowsPrinter::serialLoop(kb::OverOp over) {
   SmallVector<kb::ReduceOp> later = sumsUntilEndOf(over);
   startSums(over, later, deferred);
+  if (!later.empty() && shape.inflight > 1) // its rounds only load and add
+    code.unroll(shape.inflight);
   code.open(loopHead(text, over));
   printPoint(over.getBody().front());
   // The next iteration may touch what this one has stored, unless their order is free.

@@ -57,6 +57,30 @@ bool slides(kb::NestOp nest, kb::ExprAttr place, kb::OverOp over, StringRef dim)
   return false;
 }
 
+/// Whether \p count steps of \p small are at most one of \p large.
+bool covers(kb::NestOp nest, AffineExpr large, AffineExpr small, kb::ExprAttr count) {
+  SmallVector<StringAttr> symbols;
+  for (auto symbol : nest.getSymbols().getAsRange<kb::SymbolAttr>())
+    symbols.push_back(StringAttr::get(nest.getContext(), symbol.getName()));
+  count = inSpace(count, count.getLoops(), symbols);
+  if (areEqual(large, small * count.getExpr()))
+    return true;
+  auto constant = count.getConstant();
+  auto one = dyn_cast<AffineConstantExpr>(small), other = dyn_cast<AffineConstantExpr>(large);
+  return constant && one && other &&
+         std::abs(other.getValue()) >= std::abs(one.getValue()) * *constant;
+}
+
+/// Whether no two points along \p dim share a place, of which a step of \p dim moves on by \p along
+/// and one of \p over by \p inner: each point has a row of its own, or every so many-th element.
+bool isApart(kb::NestOp nest, kb::OverOp over, StringRef dim, AffineExpr along, AffineExpr inner) {
+  for (auto [name, extent] : llvm::zip(nest.getDims().getAsRange<StringAttr>(),
+                                       nest.getExtents().getAsRange<kb::ExprAttr>()))
+    if (name.getValue() == dim && covers(nest, inner, along, extent))
+      return true;
+  return covers(nest, along, inner, over.getExtent());
+}
+
 /// The places from which variables in \p place are computed: `(i + pad - k) / stride`.
 SmallVector<kb::ExprAttr> sourcesOf(kb::NestOp nest, kb::ExprAttr place) {
   SmallVector<kb::ExprAttr> sources;
@@ -80,7 +104,8 @@ bool isShared(kb::NestOp nest, Operation *op, kb::OperandAttr load, kb::OverOp o
     if (slides(nest, source, over, dim))
       return true;
   auto [along, inner] = gainsOf(nest, load.getOffset(), dim, over.getName());
-  return along && isBounded(nest, op, dim, over.getName(), along, inner);
+  return along && !isApart(nest, over, dim, along, inner) &&
+         isBounded(nest, op, dim, over.getName(), along, inner);
 }
 
 } // namespace
