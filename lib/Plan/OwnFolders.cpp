@@ -9,6 +9,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/xxhash.h"
 #include <cmath>
 #include <cstring>
 
@@ -88,6 +89,7 @@ OwnFolders::OwnFolders(std::string base, std::string workingDirectory)
   for (const char *name : {"/here", ownTemporary})
     (void)fs::create_directories(this->base + name);
   hasOwn = copyEntries();
+  noteCopies();
 }
 
 OwnFolders::~OwnFolders() { (void)fs::remove_directories(base, /*IgnoreErrors=*/true); }
@@ -97,6 +99,14 @@ bool OwnFolders::copyEntries() {
     return false;
   Room room{mostCopiedBytes, mostEntries};
   return copyFolder(workingDirectory, base + "/here", room);
+}
+
+void OwnFolders::noteCopies() {
+  std::error_code code;
+  for (fs::recursive_directory_iterator entry(base + "/here", code, /*follow_symlinks=*/false), end;
+       hasOwn && !code && entry != end; entry.increment(code))
+    if (statusOf(entry->path()).type() == fs::file_type::regular_file)
+      copies[entry->path()] = llvm::xxh3_64bits(contentOf(entry->path()));
 }
 
 bool OwnFolders::copyFolder(const std::string &folder, const std::string &copy, Room &room) {
@@ -179,8 +189,8 @@ void OwnFolders::collect(const std::string &folder, const std::string &shown,
       continue;
     }
     std::string content = contentOf(entry->path());
-    if (original.empty() || !fs::exists(original + "/" + name) ||
-        contentOf(original + "/" + name) != content)
+    auto copy = copies.find(entry->path());
+    if (copy == copies.end() || copy->second != llvm::xxh3_64bits(content))
       files[shown + name] = std::move(content);
   }
 }

@@ -38,6 +38,9 @@ private:
                std::map<std::string, std::string> &files, unsigned depth) const;
   /// False if the working directory stays as it is.
   bool copyEntries();
+  /// Notes what the copies of files hold: other processes may change the working directory
+  /// itself while the program runs.
+  void noteCopies();
   /// What may still be copied.
   struct Room {
     uint64_t bytes;
@@ -50,6 +53,7 @@ private:
   std::string base, workingDirectory;
   std::vector<Sandbox::Standin> standins; ///< of what was not copied
   bool hasOwn = false;                    ///< a working directory
+  std::map<std::string, uint64_t> copies; ///< hashes of the copied files, by path
 };
 
 } // namespace kbopt

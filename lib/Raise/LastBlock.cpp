@@ -84,7 +84,7 @@ public:
     if (!body || !findTicket())
       return std::nullopt;
     followVariables();
-    if (!findBranch(body, true) || !result.ticket)
+    if (!findBranch(body, true) || !result.ticket || !findGuards(body))
       return std::nullopt;
     findCount();
     bool isWhole = buildFirst() && buildLast();
@@ -274,6 +274,38 @@ private:
                           const_cast<Stmt *>(statement));
   }
 
+  /// The branches around the atomic within \p block; false where something else is around it.
+  bool findGuards(const CompoundStmt *block) {
+    for (const Stmt *each : block->body()) {
+      if (!contains(each, atomic))
+        continue;
+      if (const auto *inner = llvm::dyn_cast<CompoundStmt>(each))
+        return findGuards(inner);
+      const auto *branch = llvm::dyn_cast<IfStmt>(each);
+      if (!branch || contains(branch->getCond(), atomic))
+        return llvm::isa<DeclStmt, Expr, IfStmt>(each);
+      guards.push_back(branch);
+      result.counts.push_back(branch->getCond());
+      const auto *inner = llvm::dyn_cast_or_null<CompoundStmt>(branch->getThen());
+      return !branch->getElse() && (inner ? findGuards(inner) : llvm::isa<Expr>(branch->getThen()));
+    }
+    return false;
+  }
+
+  /// Whether all threads of a block know of the ticket. Otherwise the thread that took it goes on
+  /// alone.
+  bool isKnownToBlock() const {
+    bool is = false;
+    for (const auto *variables : {&held, &flags})
+      for (const VarDecl *each : *variables)
+        is |= each->hasAttr<CUDASharedAttr>();
+    forEachNode(body, [&](const Stmt *node) {
+      const auto *call = llvm::dyn_cast<CallExpr>(node);
+      is |= call && calleeName(call) == "__syncthreads_or";
+    });
+    return is;
+  }
+
   //===-- Two bodies ------------------------------------------------------===//
 
   /// Finds what only counts: it is in neither body.
@@ -396,6 +428,8 @@ private:
       if (const Stmt *inner = this->isReset(each) ? nullptr : without(each))
         statements.push_back(const_cast<Stmt *>(inner));
     const Stmt *whole = blockOf(statements);
+    if (!isKnownToBlock())
+      around = guards;
     for (const IfStmt *each : llvm::reverse(around))
       whole = guarded(each->getCond(), whole);
     std::optional<llvm::SmallVector<Stmt *>> declared = declarationsFor(whole);
@@ -499,6 +533,7 @@ private:
   std::set<const VarDecl *> held, flags; ///< the ticket; whether it is the last one
   const IfStmt *taken = nullptr;
   llvm::SmallVector<const IfStmt *> around; ///< branches around it
+  llvm::SmallVector<const IfStmt *> guards; ///< branches around the atomic
   llvm::SmallVector<const Stmt *> ending;   ///< what the last block does
   Nodes cut;
   bool isClean = true;

@@ -30,7 +30,9 @@ struct LastBlock {
   /// The highest value of the count, after which it is 0; null where there is none.
   const clang::Expr *limit = nullptr;
   bool isReset = false; ///< the last block sets the count to 0
-  std::string counter;  ///< as the user writes it
+  /// The conditions under which a thread counts: one thread of each block must.
+  llvm::SmallVector<const clang::Expr *, 2> counts;
+  std::string counter; ///< as the user writes it
 };
 
 /// Nothing where \p kernel has no such form.

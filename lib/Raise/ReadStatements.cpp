@@ -102,38 +102,6 @@ void ThreadReader::readParameters() {
   }
 }
 
-void ThreadReader::requireCount(const LastBlock &split) {
-  std::optional<Integer> ticket = evaluate(split.ticket);
-  if (!ticket || !demand(*ticket, split.ticket) || !space.isUniform(ticket->poly))
-    return refuse("'" + sourceText(split.ticket) + "', by which the last block is known, is not " +
-                  "understood");
-  Poly last = ticket->poly - Poly::constant(split.offset),
-       blocks = Poly::variable(analysis::GdimVar);
-  for (VarId axis : {analysis::GdimVar + 1, analysis::GdimVar + 2}) {
-    if (space.dependsOn(last, axis))
-      blocks = blocks * Poly::variable(axis);
-    else
-      require(Poly::constant(1) - Poly::variable(axis));
-  }
-  auto requireSame = [&](const Poly &left, const Poly &right) {
-    require(left - right);
-    require(right - left);
-  };
-  Poly more = blocks - last - Poly::constant(1);
-  if (more.isConstant() && more.constantTerm() != 0)
-    return refuse("a block goes on that is not the last one");
-  requireSame(last + Poly::constant(1), blocks);
-  if (!split.limit)
-    return;
-  std::optional<Integer> limit = evaluate(split.limit);
-  if (!limit || !demand(*limit, split.limit) || !space.isUniform(limit->poly))
-    return refuse("'" + sourceText(split.limit) + "', after which the blocks' count is 0, is not " +
-                  "understood");
-  require(limit->poly - last);
-  if (!split.isReset)
-    require(last - limit->poly);
-}
-
 /// Whether the last thing that \p statement does is to leave the kernel or the iteration.
 static bool endsInExit(const Stmt *statement) {
   if (const auto *block = llvm::dyn_cast_or_null<CompoundStmt>(statement))

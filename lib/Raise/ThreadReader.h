@@ -91,11 +91,13 @@ private:
   using Body = std::vector<Statement>;
   using Statements = llvm::SmallVector<const clang::Stmt *>;
 
-  //===-- Statements (ReadStatements.cpp, ReadVariables.cpp, ReadAssignments.cpp, ReadEffects.cpp)
+  //===-- Statements (ReadStatements.cpp, ReadVariables.cpp, ReadAssignments.cpp, ReadEffects.cpp,
+  //ReadCount.cpp)
   //--------===//
   void readParameters();
   /// Requires that the last block is the last one, and that the count is 0 after it.
   void requireCount(const LastBlock &split);
+  bool requireOneCounts(const LastBlock &split);
   void readSequence(llvm::ArrayRef<const clang::Stmt *> statements, Body &out);
   void readStatement(const clang::Stmt *statement, Body &out);
   /// `p = c ? x : y;`, or its declaration, as a branch that gives the pointer its value; null if it

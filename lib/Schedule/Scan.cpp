@@ -24,6 +24,7 @@
 //===----------------------------------------------------------------------===//
 #include "Accesses.h"
 #include "Bounds.h"
+#include "RowsNest.h"
 #include "ScanNest.h"
 #include "Sketches.h"
 
@@ -99,6 +100,13 @@ private:
         needs.expression(condition);
     if (auto constant = scan.extent.getConstant(); constant && *constant % width)
       return "the extent of '" + scan.dim.str() + "' is not a multiple of " + std::to_string(width);
+    // The step must not carry a tile past the largest int.
+    kb::ExprAttr largest = largestExtent(nest, scan.extent);
+    std::string host = largest ? text.hostExpression(largest) : "";
+    if (host.empty())
+      return "the host does not know the extent of '" + scan.dim.str() + "'";
+    if (!largest.getConstant())
+      needs.expression(host + " <= 0x40000000");
     unaliased = keepApart(text, needs);
     return "";
   }

@@ -134,6 +134,50 @@ __global__ void count(const float *in, float *partial, float *out, unsigned *don
   }
 }
 
+// The thread that took the ticket goes on alone, since the others do not know of it.
+// CHECK: kb.sequence @_Z4only
+// CHECK: kb.nest @_Z4only{{.*}} dims []
+// CHECK: kb.over "b" {{.*}}extent <: (({{.*}}gdim.x{{.*}} floordiv bdim.x)
+__global__ void only(const float *in, float *partial, float *out, unsigned *count) {
+  bool isLast = false;
+  if (threadIdx.x == 0) {
+    partial[blockIdx.x] = in[blockIdx.x];
+    __threadfence();
+    isLast = atomicInc(count, gridDim.x - 1) == gridDim.x - 1;
+  }
+  if (isLast) {
+    float all = 0;
+    for (int b = threadIdx.x; b < gridDim.x; b += blockDim.x)
+      all += partial[b];
+    out[0] = all;
+  }
+}
+
+// Every warp counts, or every thread: the last ticket is not that of the last block.
+// CHECK: kb.unraised @_Z5warps{{.*}} "of what all its blocks do: its blocks are counted by threads that are not one of each block"
+__global__ void warps(const float *in, float *partial, float *out, unsigned *count) {
+  __shared__ bool isLast;
+  if (threadIdx.x % 32 == 0) {
+    partial[blockIdx.x] = in[blockIdx.x];
+    __threadfence();
+    isLast = atomicInc(count, gridDim.x - 1) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (isLast && threadIdx.x == 0)
+    out[0] = partial[0] + partial[1];
+}
+// CHECK: kb.sequence @_Z7threads
+// CHECK: requires [{{.*}}1 - bdim.x
+__global__ void threads(const float *in, float *partial, float *out, unsigned *count) {
+  __shared__ bool isLast;
+  partial[blockIdx.x] = in[blockIdx.x];
+  __threadfence();
+  isLast = atomicInc(count, gridDim.x - 1) == gridDim.x - 1;
+  __syncthreads();
+  if (isLast && threadIdx.x == 0)
+    out[0] = partial[0] + partial[1];
+}
+
 // The count stays, so that another kernel may ask it.
 // CHECK: kb.unraised @_Z5stays
 __global__ void stays(const float *in, float *partial, float *out, unsigned *count) {
@@ -221,6 +265,9 @@ void run(const float *x, const double *d, float *p, double *dp, float *y, double
   serial<<<n / 128, 128>>>(d, dp, dy, (int *)c);
   most<<<(n + 127) / 128, 128>>>(x, p, y, c, n);
   count<<<n / 32, 32>>>(x, p, y, c, n / 32);
+  only<<<n, 32>>>(x, p, y, c);
+  warps<<<n, 32>>>(x, p, y, c);
+  threads<<<n, 1>>>(x, p, y, c);
   stays<<<n, 32>>>(x, p, y, c);
   early<<<n, 32>>>(x, p, y, c);
   which<<<n, 32>>>(x, p, y, c);
