@@ -91,9 +91,7 @@ private:
   using Body = std::vector<Statement>;
   using Statements = llvm::SmallVector<const clang::Stmt *>;
 
-  //===-- Statements (ReadStatements.cpp, ReadVariables.cpp, ReadAssignments.cpp, ReadEffects.cpp,
-  //ReadCount.cpp)
-  //--------===//
+  //===-- Statements (ReadStatements.cpp, ReadVariables.cpp and others) ---===//
   void readParameters();
   /// Requires that the last block is the last one, and that the count is 0 after it.
   void requireCount(const LastBlock &split);
