@@ -37,11 +37,28 @@ static std::string nameFor(const PassContext &context, const KernelView &kernel,
   return context.unusedName(number ? name + std::to_string(number + 1) : name);
 }
 
+/// \p text with `(T)(x)` in place of `T(x)`, where \p name, T, stands for a type of several words.
+static std::string withPlainCasts(StringRef text, StringRef name) {
+  std::string result;
+  const std::string call = name.str() + "(";
+  auto isWord = [](char c) { return llvm::isAlnum(c) || c == '_'; };
+  for (size_t at; (at = text.find(call)) != StringRef::npos;) {
+    const bool isName = at == 0 || !isWord(text[at - 1]);
+    result += text.take_front(at);
+    result += isName ? "(" + name.str() + ")(" : call;
+    text = text.drop_front(at + call.size());
+  }
+  return result + text.str();
+}
+
 /// Puts the arguments of the instance that was raised in place of the template's parameters: the
 /// new kernel is no template.
 static void nameArguments(const clang::FunctionDecl *instance, const clang::ASTContext &ast,
                           GeneratedKernel &generated) {
   llvm::StringMap<std::string> arguments = templateArguments(instance, ast);
+  for (const auto &argument : arguments)
+    if (StringRef(argument.second).contains(' '))
+      generated.definition = withPlainCasts(generated.definition, argument.getKey());
   if (!arguments.empty())
     generated.definition =
         replaceNames(generated.definition, [&](StringRef name) -> std::optional<std::string> {
