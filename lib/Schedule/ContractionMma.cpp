@@ -265,17 +265,30 @@ void MmaPrinter::printLoads(const llvm::Twine &stage, const llvm::Twine &terms) 
       .outdent();
 }
 
-void MmaPrinter::printLoop() {
-  std::string rest = full + " - " + depth0;
+void MmaPrinter::printFirstLoads() {
   code.unroll().open("for (int " + stage + " = 0; " + stage + " < " + stages + " - 1; ++" + stage +
                      ")");
   code.open("if (" + full + " - " + stage + " * " + bk + " >= " + bk + ")");
   printLoads(stage, bk);
   code.close().line("__pipeline_commit();").close();
-  code.line("__pipeline_wait_prior(" + stages + " - 2);").line("__syncthreads();");
-  code.open("if (" + full + " >= " + bk + ")").line(fetch + "(0, 0, 0);").close();
+}
+
+void MmaPrinter::declareStages() {
   code.line("int " + depth0 + " = 0, " + stage + " = 0, " + used + " = " + stages +
             " - 1; // the stage of this tile, and one that can be overwritten");
+}
+
+void MmaPrinter::moveStage() {
+  code.line(used + " = " + stage + ";");
+  code.line(stage + " = " + stage + " + 1 < " + stages + " ? " + stage + " + 1 : 0;");
+}
+
+void MmaPrinter::printLoop() {
+  std::string rest = full + " - " + depth0;
+  printFirstLoads();
+  code.line("__pipeline_wait_prior(" + stages + " - 2);").line("__syncthreads();");
+  code.open("if (" + full + " >= " + bk + ")").line(fetch + "(0, 0, 0);").close();
+  declareStages();
   code.open("for (; " + rest + " >= " + bk + "; " + depth0 + " += " + bk + ")");
   code.unroll().open("for (int " + step + " = 0; " + step + " < " + steps + "; ++" + step + ")");
   code.open("if (" + step + " + 1 < " + steps + ")");
@@ -288,8 +301,7 @@ void MmaPrinter::printLoop() {
   code.line("__pipeline_commit();")
       .line("__pipeline_wait_prior(" + stages + " - 2);")
       .line("__syncthreads();");
-  code.line(used + " = " + stage + ";");
-  code.line(stage + " = " + stage + " + 1 < " + stages + " ? " + stage + " + 1 : 0;");
+  moveStage();
   code.open("if (" + rest + " >= 2 * " + bk + ")")
       .line(fetch + "(0, " + stage + ", 0);")
       .close()
@@ -302,13 +314,8 @@ void MmaPrinter::printLoop() {
 /// other warps hide what it waits for.
 void MmaPrinter::printSplitLoop() {
   std::string rest = full + " - " + depth0;
-  code.unroll().open("for (int " + stage + " = 0; " + stage + " < " + stages + " - 1; ++" + stage +
-                     ")");
-  code.open("if (" + full + " - " + stage + " * " + bk + " >= " + bk + ")");
-  printLoads(stage, bk);
-  code.close().line("__pipeline_commit();").close();
-  code.line("int " + depth0 + " = 0, " + stage + " = 0, " + used + " = " + stages +
-            " - 1; // the stage of this tile, and one that can be overwritten");
+  printFirstLoads();
+  declareStages();
   code.open("for (; " + rest + " >= " + bk + "; " + depth0 + " += " + bk + ")");
   code.line("__pipeline_wait_prior(" + stages + " - 2);").line("__syncthreads();");
   code.open("if (" + rest + " >= " + stages + " * " + bk + ")");
@@ -319,8 +326,8 @@ void MmaPrinter::printSplitLoop() {
   code.line(fetch + "(0, " + stage + ", " + part + " + " + step + " * " + split + ");")
       .line(multiply + "(0);")
       .close();
-  code.line(used + " = " + stage + ";");
-  code.line(stage + " = " + stage + " + 1 < " + stages + " ? " + stage + " + 1 : 0;").close();
+  moveStage();
+  code.close();
   code.line("__syncthreads(); // all tiles have been read");
   printRest();
 }

@@ -75,6 +75,9 @@ private:
   void printTiles();
   void printThread();
   void printLoad();
+  void printFirstLoads();
+  void declareStages();
+  void moveStage();
   void printLoop();
   void printSplitLoop();
 };
