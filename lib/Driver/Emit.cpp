@@ -6,6 +6,7 @@
 #include "kb-opt/Pipeline/Pipeline.h"
 #include "kb-opt/Raise/Raise.h"
 #include "kb-opt/Report/RemarkYaml.h"
+#include "kb-opt/Rewrite/SchedulePass.h"
 #include "kbrt/RecordKeeper.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -71,6 +72,48 @@ llvm::Expected<ExitStatus> kbopt::emitKbNest(Context &context) {
       if (mlir::isa<kb::KernelOp, kb::LaunchOp>(each))
         each.erase();
   });
+}
+
+/// The schedules of \p kernel as lines: the modelled time, what takes most of it, and the schedule
+/// as `-passes=schedule{as="…"}` takes it.
+static std::string scheduleLines(const PassContext &context, const KernelView &kernel) {
+  std::string lines = "kernel '" + kernel.name().str() + "'";
+  RaisedKernel raised = context.raised(kernel);
+  if (!raised.nest)
+    return lines + ": not raised: " + raised.reason + "\n";
+  std::vector<RankedSchedule> ranked =
+      rankedSchedules(context, kernel, knownSizes(context, kernel), Freedom{true, false});
+  lines += ranked.empty() ? ": no schedule fits\n" : "\n";
+  for (const RankedSchedule &each : ranked) {
+    std::string time = "not modelled";
+    if (each.estimate)
+      time = llvm::formatv("modelled {0:F2} us, {1}", each.estimate->us, each.estimate->limiter);
+    lines += llvm::formatv("  {0,-34} {1}\n", time, scheduleText(each.schedule));
+  }
+  return lines;
+}
+
+llvm::Expected<ExitStatus> kbopt::emitSchedules(Context &context) {
+  if (llvm::Error error = openInput(context))
+    return std::move(error);
+  PipelineOptions pipeline;
+  pipeline.registry = &context.passes;
+  pipeline.parser = &context.parser;
+  pipeline.target = context.options.chip;
+  auto session = RewriteSession::create(context.text, context.command, pipeline);
+  if (!session)
+    return session.takeError();
+  std::string text;
+  llvm::Error error = (*session)->withPassContext([&](const PassContext &passContext) {
+    for (const KernelView &kernel : passContext.kernels())
+      text += scheduleLines(passContext, kernel);
+    return llvm::Error::success();
+  });
+  if (error)
+    return std::move(error);
+  if (llvm::Error written = writeResult(context, text))
+    return std::move(written);
+  return ExitStatus::Success;
 }
 
 llvm::Expected<ExitStatus> kbopt::emitWorkload(Context &context) {

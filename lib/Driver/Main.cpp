@@ -41,6 +41,8 @@ static llvm::Expected<ExitStatus> dispatch(Context &context) {
     return emitKbIr(context);
   case Emit::KbNest:
     return emitKbNest(context);
+  case Emit::Schedules:
+    return emitSchedules(context);
   case Emit::Plan:
     return emitPlan(context);
   case Emit::Job:

@@ -27,6 +27,9 @@ llvm::Expected<ExitStatus> emitKbIr(Context &context);
 /// --emit=kb-nest: the raised form of every kernel, or the reason why it has none; with -passes=
 /// after the pipeline, with the schedules that it set.
 llvm::Expected<ExitStatus> emitKbNest(Context &context);
+/// --emit=schedules: the schedules of every kernel, most promising first, with what the launch in
+/// sight should take.
+llvm::Expected<ExitStatus> emitSchedules(Context &context);
 /// --emit=plan: plan.json of the program's own run.
 llvm::Expected<ExitStatus> emitPlan(Context &context);
 /// --emit=launch-map: whether the plans that the launch map of each file of --judge derives are

@@ -138,6 +138,7 @@ static void readEnumerations(InputArgList &arguments, Reader &reader, Options &o
                     .Case("source", Emit::Source)
                     .Case("kb-ir", Emit::KbIr)
                     .Case("kb-nest", Emit::KbNest)
+                    .Case("schedules", Emit::Schedules)
                     .Case("plan", Emit::Plan)
                     .Case("launch-map", Emit::LaunchMap)
                     .Case("job", Emit::Job)
@@ -154,7 +155,7 @@ static void readEnumerations(InputArgList &arguments, Reader &reader, Options &o
       options.emit = *kind;
     else
       reader.fail(llvm::Twine("unknown kind '") + arg->getValue() + "' for '--emit'",
-                  "it is one of diff, source, kb-ir, kb-nest, plan, job, workload, profile, "
+                  "it is one of diff, source, kb-ir, kb-nest, schedules, plan, job, workload, profile, "
                   "profile-json, anchors, "
                   "findings, findings-yaml, findings-json, sarif");
   }

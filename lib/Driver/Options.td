@@ -11,7 +11,7 @@ def group_what : OptionGroup<"what">, HelpText<"WHAT TO DO">;
 let Group = group_what in {
 def passes : Value<"passes", "<pipeline>", "Run this pipeline, or 'auto' to search for one">;
 def : Separate<["--", "-"], "passes">, Alias<passes>;
-def emit : Value<"emit", "<kind>", "diff (default without -o), source, kb-ir, kb-nest, plan, job, workload, profile, profile-json, anchors, findings, findings-yaml, findings-json, sarif">;
+def emit : Value<"emit", "<kind>", "diff (default without -o), source, kb-ir, kb-nest, schedules, plan, job, workload, profile, profile-json, anchors, findings, findings-yaml, findings-json, sarif">;
 def o : JoinedOrSeparate<["-"], "o">, MetaVarName<"<file>">, HelpText<"Write the rewritten program (or what --emit says) there">;
 def profile : Flag_<"profile", "Print where the program's time goes: --emit=profile">, Alias<emit>, AliasArgs<["profile"]>;
 def analyze : Flag_<"analyze", "Print the compiler's findings, and rewrite nothing: --emit=findings">, Alias<emit>, AliasArgs<["findings"]>;

@@ -25,6 +25,7 @@ enum class Emit {
   Source,
   KbIr,
   KbNest,
+  Schedules,
   Plan,
   LaunchMap, ///< of the files that --judge names; for tests of kb-opt
   Job,

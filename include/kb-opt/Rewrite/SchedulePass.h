@@ -9,6 +9,7 @@
 #define KBOPT_REWRITE_SCHEDULEPASS_H
 
 #include "kb-opt/Rewrite/RewritePass.h"
+#include "kb-opt/Schedule/Estimate.h"
 #include "kb-opt/Schedule/ScheduleText.h"
 
 namespace kbopt {
@@ -76,10 +77,20 @@ llvm::Expected<Schedule> simplified(const PassContext &context, kb::NestOp nest,
 /// \p nest, or what takes its place in its program, with \p schedule.
 mlir::Operation *nestWithSchedule(kb::NestOp nest, mlir::DictionaryAttr schedule);
 
-/// Every schedule of \p kernel that is worth trying, as `schedule{as=…}` takes it: the schedules of
-/// each sketch that fits, most promising first. Empty if the kernel is not raised.
-std::vector<std::string> scheduleChoices(const PassContext &context, const KernelView &kernel,
-                                         const LaunchSizes &sizes, const Freedom &freedom);
+/// What is known of the sizes with which \p kernel is launched: those of the recorded launch, or
+/// else the constants that all launches in sight pass.
+LaunchSizes knownSizes(const PassContext &context, const KernelView &kernel);
+
+/// A schedule that is worth trying, and what the launch should take with it.
+struct RankedSchedule {
+  Schedule schedule;
+  std::optional<LaunchEstimate> estimate; ///< nothing where sizes or data would have to be known
+};
+
+/// Every schedule of \p kernel that is worth trying, of all sketches that fit, most promising
+/// first. Empty if the kernel is not raised, or the launch of \p sizes keeps the given kernel.
+std::vector<RankedSchedule> rankedSchedules(const PassContext &context, const KernelView &kernel,
+                                            const LaunchSizes &sizes, const Freedom &freedom);
 
 } // namespace kbopt
 

@@ -4,6 +4,7 @@
 #include "kb-opt/Rewrite/SchedulePass.h"
 #include "HostText.h"
 #include "LaunchText.h"
+#include "ScheduleChoices.h"
 #include "kb-opt/Raise/Simplify.h"
 #include "kb-opt/Rewrite/AstTools.h"
 #include "kb-opt/Rewrite/Schedule/Dispatch.h"
@@ -123,47 +124,6 @@ static void renameClashes(const PassContext &context, const clang::FunctionDecl 
           return found == renamed.end() ? std::nullopt : std::optional<std::string>(found->second);
         });
 }
-
-namespace {
-
-/// The nest that a schedule is for: the raised one, or a copy of it with simpler sums that lives as
-/// long as this.
-class NestInUse {
-public:
-  static llvm::Expected<NestInUse> create(kb::NestOp nest, const Schedule &schedule) {
-    if (!schedule.integer("simplify"))
-      return NestInUse(nest, false);
-    llvm::Expected<kb::NestOp> copy = simplifyReductions(nest);
-    if (!copy)
-      return copy.takeError();
-    return NestInUse(*copy, true);
-  }
-  NestInUse(NestInUse &&other) : nest(other.nest), isCopy(std::exchange(other.isCopy, false)) {}
-  ~NestInUse() {
-    if (isCopy)
-      nest.erase();
-  }
-  kb::NestOp get() const { return nest; }
-
-private:
-  NestInUse(kb::NestOp nest, bool isCopy) : nest(nest), isCopy(isCopy) {}
-  kb::NestOp nest;
-  bool isCopy;
-};
-
-/// A copy of \p nest with sums that fewer points form; none where there are no such sums.
-std::optional<NestInUse> withSharedSums(kb::NestOp nest) {
-  auto simpler = NestInUse::create(nest, Schedule().set("simplify", int64_t(1)));
-  if (!simpler) {
-    llvm::consumeError(simpler.takeError());
-    return std::nullopt;
-  }
-  if (simpler->get().getDims().size() == nest.getDims().size())
-    return std::nullopt;
-  return std::move(*simpler);
-}
-
-} // namespace
 
 static Promise promiseOf(const GeneratedKernel &generated) {
   return generated.lowersPrecision ? Promise::LowerPrecision
@@ -471,104 +431,6 @@ llvm::Expected<Schedule> KeysPass::reschedule(const PassContext &context, kb::Ne
   return completed(context, nest, wanted);
 }
 
-/// Whether \p nest is one parallel loop for each point, with scalars before it: points in one more
-/// dimension.
-static bool isMapOfRows(kb::NestOp nest) {
-  mlir::Block &body = nest.getBody().front();
-  auto over = body.empty() ? kb::OverOp() : mlir::dyn_cast<kb::OverOp>(body.back());
-  bool hasMore = !over || over.getOrder() != kb::LoopOrder::Any ||
-                 llvm::any_of(llvm::drop_end(body),
-                              [](mlir::Operation &op) { return !mlir::isa<kb::LetOp>(op); });
-  nest.walk([&](mlir::Operation *op) {
-    hasMore |=
-        mlir::isa<kb::ReduceOp>(op) || (mlir::isa<kb::OverOp>(op) && op != over.getOperation());
-  });
-  return !hasMore;
-}
-
-/// How many terms a point of \p body sums at most, where constants say so.
-static std::optional<int64_t> constantTerms(mlir::Block &body) {
-  int64_t most = 1;
-  for (mlir::Operation &op : body)
-    for (mlir::Region &region : op.getRegions())
-      for (mlir::Block &inner : region) {
-        std::optional<int64_t> terms = constantTerms(inner), length = 1;
-        if (auto over = mlir::dyn_cast<kb::OverOp>(op))
-          length = over.getExtent().getConstant();
-        if (!terms || !length || *length > 1024)
-          return std::nullopt;
-        most = std::max(most, *terms * std::max<int64_t>(*length, 1));
-      }
-  return most;
-}
-
-/// The sketches, those first that are mostly best. A thread for each point is best where it sums
-/// few terms, of which a team would have less than one for each thread, and for a window of a
-/// filter or of pooling, whatever its size.
-static std::vector<const Sketch *> sketchesFor(kb::NestOp nest) {
-  constexpr int64_t fewTerms = 16, fewRows = 32;
-  std::vector<const Sketch *> inOrder(sketches());
-  // What surely meets one element combines first.
-  auto scatter = llvm::find(inOrder, findSketch("scatter"));
-  if ((*scatter)->isSurelyBetter(nest))
-    std::rotate(inOrder.begin(), scatter, std::next(scatter));
-  auto first =
-      llvm::find_if(inOrder, [&](const Sketch *each) { return each->whyNot(nest).empty(); });
-  if (first == inOrder.end() || !llvm::is_contained({"rows", "columns", "scan"}, (*first)->name()))
-    return inOrder;
-  std::optional<int64_t> terms = constantTerms(nest.getBody().front());
-  auto map = llvm::find(inOrder, findSketch("map"));
-  bool areFew = terms && *terms <= ((*first)->name() == "columns" ? fewRows : fewTerms);
-  if ((areFew || (*map)->isSurelyBetter(nest)) && (*map)->whyNot(nest).empty())
-    std::rotate(inOrder.begin(), map, std::next(map));
-  return inOrder;
-}
-
-/// The first schedule of the first sketch that fits \p nest as it is.
-static llvm::Expected<Schedule> mostPromisingOf(const PassContext &context, kb::NestOp nest) {
-  std::string reason = "there is no sketch for it";
-  std::vector<const Sketch *> inOrder = sketchesFor(nest);
-  if (isMapOfRows(nest)) // lanes along the loop need no team
-    std::rotate(inOrder.begin(), llvm::find(inOrder, findSketch("map")), inOrder.end());
-  for (const Sketch *sketch : inOrder) {
-    std::string why = sketch->whyNot(nest);
-    if (why.empty()) {
-      std::vector<Schedule> known =
-          sketch->schedules(nest, context.target(), {}, Freedom{true, false});
-      if (!known.empty())
-        return known.front();
-      why = "no schedule '" + sketch->name().str() + "' fits the chip";
-    }
-    if (sketch == inOrder.front())
-      reason = why;
-  }
-  return llvm::createStringError(reason);
-}
-
-llvm::Expected<Schedule> kbopt::mostPromising(const PassContext &context, kb::NestOp nest) {
-  if (std::optional<NestInUse> simpler = withSharedSums(nest)) {
-    llvm::Expected<Schedule> schedule = mostPromisingOf(context, simpler->get());
-    if (schedule)
-      return schedule->set("simplify", int64_t(1));
-    llvm::consumeError(schedule.takeError());
-  }
-  return mostPromisingOf(context, nest);
-}
-
-llvm::Expected<Schedule> kbopt::simplified(const PassContext &context, kb::NestOp nest,
-                                           const Schedule *before) {
-  if (before)
-    return completed(context, nest, Schedule(*before).set("simplify", int64_t(1)));
-  llvm::Expected<NestInUse> simpler =
-      NestInUse::create(nest, Schedule().set("simplify", int64_t(1)));
-  if (!simpler)
-    return simpler.takeError();
-  llvm::Expected<Schedule> schedule = mostPromisingOf(context, simpler->get());
-  if (schedule)
-    schedule->set("simplify", int64_t(1));
-  return schedule;
-}
-
 mlir::Operation *kbopt::nestWithSchedule(kb::NestOp nest, mlir::DictionaryAttr schedule) {
   if (Schedule(schedule).integer("simplify")) {
     if (llvm::Expected<kb::NestOp> simpler = simplifyReductions(nest)) {
@@ -580,56 +442,4 @@ mlir::Operation *kbopt::nestWithSchedule(kb::NestOp nest, mlir::DictionaryAttr s
   }
   nest.setScheduleAttr(schedule);
   return nest;
-}
-
-/// The schedules of all sketches for \p nest: those that should be tried early, and the rest.
-static std::pair<std::vector<Schedule>, std::vector<Schedule>> choicesOf(const PassContext &context,
-                                                                         kb::NestOp nest,
-                                                                         const LaunchSizes &sizes,
-                                                                         const Freedom &freedom) {
-  // A search judges few of them. The first sketch that fits is mostly the best one, but not where,
-  // say, each point sums four elements: the best of every sketch comes early.
-  constexpr size_t beforeOthers = 3;
-  std::vector<Schedule> choices, rest;
-  bool isFirst = true;
-  for (const Sketch *sketch : sketchesFor(nest)) {
-    if (!sketch->whyNot(nest).empty())
-      continue;
-    size_t early = isFirst ? beforeOthers : 1;
-    for (auto &&[number, schedule] :
-         llvm::enumerate(sketch->schedules(nest, context.target(), sizes, freedom)))
-      (number < early ? choices : rest).push_back(std::move(schedule));
-    isFirst = false;
-  }
-  return {std::move(choices), std::move(rest)};
-}
-
-/// Whether the launch of \p sizes fails a condition of \p nest, so that it would run the given
-/// kernel whatever the schedule.
-static bool isRefusedAt(kb::NestOp nest, const LaunchSizes &sizes) {
-  std::optional<mlir::ArrayAttr> requirements = nest.getRequirements();
-  return requirements &&
-         llvm::any_of(requirements->getAsRange<kb::ExprAttr>(),
-                      [&](kb::ExprAttr each) { return valueAt(each, sizes).value_or(0) < 0; });
-}
-
-std::vector<std::string> kbopt::scheduleChoices(const PassContext &context,
-                                                const KernelView &kernel, const LaunchSizes &sizes,
-                                                const Freedom &freedom) {
-  std::vector<std::string> choices, rest;
-  RaisedKernel raised = context.raised(kernel);
-  if (!raised.nest || isRefusedAt(raised.nest, sizes))
-    return choices;
-  auto add = [&](kb::NestOp nest, bool isSimpler) {
-    auto [early, late] = choicesOf(context, nest, sizes, freedom);
-    for (auto &[list, text] : {std::pair(&early, &choices), std::pair(&late, &rest)})
-      for (Schedule &each : *list)
-        text->push_back(scheduleText(isSimpler ? each.set("simplify", int64_t(1)) : each));
-  };
-  if (std::optional<NestInUse> simpler =
-          freedom.reassociate ? withSharedSums(raised.nest) : std::nullopt)
-    add(simpler->get(), true);
-  add(raised.nest, false);
-  choices.insert(choices.end(), rest.begin(), rest.end());
-  return choices;
 }

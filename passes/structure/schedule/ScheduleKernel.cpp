@@ -14,29 +14,69 @@
 //===----------------------------------------------------------------------===//
 
 #include "kb-opt/Rewrite/SchedulePass.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <set>
 
 using namespace kbopt;
 
 namespace {
 
+/// Why \p chosen is the one of \p ranked that is tried first; empty where no time is modelled.
+std::string reasonFor(const Schedule &chosen, llvm::ArrayRef<RankedSchedule> ranked) {
+  std::string reason;
+  std::set<llvm::StringRef> named{chosen.sketch()};
+  auto found = llvm::find_if(ranked, [&](const auto &each) { return each.schedule == chosen; });
+  if (found == ranked.end() || !found->estimate)
+    return reason;
+  reason =
+      llvm::formatv("; modelled {0:F2} us ({1})", found->estimate->us, found->estimate->limiter);
+  for (const RankedSchedule &other : ranked)
+    if (other.estimate && named.insert(other.schedule.sketch()).second)
+      reason +=
+          llvm::formatv(", the best '{0}' {1:F2} us", other.schedule.sketch(), other.estimate->us);
+  return reason;
+}
+
 class ScheduleKernel : public SchedulePass {
+  static std::vector<RankedSchedule> ranked(const PassContext &context, const KernelView &kernel,
+                                            bool mayLowerPrecision) {
+    return rankedSchedules(context, kernel, knownSizes(context, kernel),
+                           Freedom{true, mayLowerPrecision});
+  }
+
+  /// The first schedule for the sizes of the launch, where these are known, or else for any.
+  static llvm::Expected<Schedule> first(const PassContext &context, kb::NestOp nest) {
+    for (const KernelView &kernel : context.kernels())
+      if (context.raised(kernel).nest == nest)
+        if (std::vector<RankedSchedule> all = ranked(context, kernel, false);
+            !all.empty() && all.front().estimate)
+          return all.front().schedule;
+    return mostPromising(context, nest);
+  }
+
   std::vector<std::string> choices(const PassContext &context, const Site &site) const override {
-    RaisedKernel raised = context.raised(*site.kernel);
-    const RecordedLaunch *launch =
-        raised.instance ? context.recordedLaunch(raised.instance) : nullptr;
-    LaunchSizes sizes = raised.nest && launch ? launchSizes(raised.nest, *launch) : LaunchSizes();
-    return scheduleChoices(context, *site.kernel, sizes,
-                           Freedom{true, context.acceptsLowerPrecision()});
+    std::vector<std::string> texts;
+    for (const RankedSchedule &each :
+         ranked(context, *site.kernel, context.acceptsLowerPrecision()))
+      texts.push_back(scheduleText(each.schedule));
+    return texts;
   }
 
   llvm::Expected<Schedule> reschedule(const PassContext &context, kb::NestOp nest, const Schedule *,
                                       const PassOptions &options) const override {
     llvm::StringRef text = options.string("as");
-    llvm::Expected<Schedule> schedule =
-        text.empty() ? mostPromising(context, nest) : parseSchedule(text);
+    llvm::Expected<Schedule> schedule = text.empty() ? first(context, nest) : parseSchedule(text);
     if (!schedule)
       return schedule.takeError();
     return completed(context, nest, *schedule);
+  }
+
+  llvm::Expected<Rewrite> rewrite(const PassContext &context, const Site &site,
+                                  const PassOptions &options) const override {
+    llvm::Expected<Rewrite> made = SchedulePass::rewrite(context, site, options);
+    if (made && options.string("as").empty() && made->schedule)
+      made->summary += reasonFor(*made->schedule, ranked(context, *site.kernel, false));
+    return made;
   }
 
   std::vector<std::string> alternatives(const PassContext &context, const Site &site,

@@ -1,0 +1,218 @@
+//===- ScheduleChoices.cpp - The schedules of a kernel, in order -----------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "ScheduleChoices.h"
+#include <map>
+
+using namespace kbopt;
+using llvm::StringRef;
+
+/// A copy of \p nest with sums that fewer points form; none where there are no such sums.
+static std::optional<NestInUse> withSharedSums(kb::NestOp nest) {
+  auto simpler = NestInUse::create(nest, Schedule().set("simplify", int64_t(1)));
+  if (!simpler) {
+    llvm::consumeError(simpler.takeError());
+    return std::nullopt;
+  }
+  if (simpler->get().getDims().size() == nest.getDims().size())
+    return std::nullopt;
+  return std::move(*simpler);
+}
+
+/// Whether \p nest is one parallel loop for each point, with scalars before it: points in one more
+/// dimension.
+static bool isMapOfRows(kb::NestOp nest) {
+  mlir::Block &body = nest.getBody().front();
+  auto over = body.empty() ? kb::OverOp() : mlir::dyn_cast<kb::OverOp>(body.back());
+  bool hasMore = !over || over.getOrder() != kb::LoopOrder::Any ||
+                 llvm::any_of(llvm::drop_end(body),
+                              [](mlir::Operation &op) { return !mlir::isa<kb::LetOp>(op); });
+  nest.walk([&](mlir::Operation *op) {
+    hasMore |=
+        mlir::isa<kb::ReduceOp>(op) || (mlir::isa<kb::OverOp>(op) && op != over.getOperation());
+  });
+  return !hasMore;
+}
+
+/// How many terms a point of \p body sums at most, where constants say so.
+static std::optional<int64_t> constantTerms(mlir::Block &body) {
+  int64_t most = 1;
+  for (mlir::Operation &op : body)
+    for (mlir::Region &region : op.getRegions())
+      for (mlir::Block &inner : region) {
+        std::optional<int64_t> terms = constantTerms(inner), length = 1;
+        if (auto over = mlir::dyn_cast<kb::OverOp>(op))
+          length = over.getExtent().getConstant();
+        if (!terms || !length || *length > 1024)
+          return std::nullopt;
+        most = std::max(most, *terms * std::max<int64_t>(*length, 1));
+      }
+  return most;
+}
+
+/// The sketches, those first that are mostly best where no sizes are known. A thread for each point
+/// is best where it sums few terms, of which a team would have less than one for each thread, and
+/// for a window of a filter or of pooling, whatever its size.
+static std::vector<const Sketch *> sketchesFor(kb::NestOp nest) {
+  constexpr int64_t fewTerms = 16, fewRows = 32;
+  std::vector<const Sketch *> inOrder(sketches());
+  // What surely meets one element combines first.
+  auto scatter = llvm::find(inOrder, findSketch("scatter"));
+  if ((*scatter)->isSurelyBetter(nest))
+    std::rotate(inOrder.begin(), scatter, std::next(scatter));
+  auto map = llvm::find(inOrder, findSketch("map"));
+  if (isMapOfRows(nest)) { // lanes along the loop need no team
+    std::rotate(inOrder.begin(), map, std::next(map));
+    return inOrder;
+  }
+  auto first =
+      llvm::find_if(inOrder, [&](const Sketch *each) { return each->whyNot(nest).empty(); });
+  if (first == inOrder.end() || !llvm::is_contained({"rows", "columns", "scan"}, (*first)->name()))
+    return inOrder;
+  std::optional<int64_t> terms = constantTerms(nest.getBody().front());
+  bool areFew = terms && *terms <= ((*first)->name() == "columns" ? fewRows : fewTerms);
+  if ((areFew || (*map)->isSurelyBetter(nest)) && (*map)->whyNot(nest).empty())
+    std::rotate(inOrder.begin(), map, std::next(map));
+  return inOrder;
+}
+
+/// The first schedule of the first sketch that fits \p nest as it is.
+static llvm::Expected<Schedule> mostPromisingOf(const PassContext &context, kb::NestOp nest) {
+  std::string reason = "there is no sketch for it";
+  std::vector<const Sketch *> inOrder = sketchesFor(nest);
+  for (const Sketch *sketch : inOrder) {
+    std::string why = sketch->whyNot(nest);
+    if (why.empty()) {
+      std::vector<Schedule> known =
+          sketch->schedules(nest, context.target(), {}, Freedom{true, false});
+      if (!known.empty())
+        return known.front();
+      why = "no schedule '" + sketch->name().str() + "' fits the chip";
+    }
+    if (sketch == inOrder.front())
+      reason = why;
+  }
+  return llvm::createStringError(reason);
+}
+
+llvm::Expected<Schedule> kbopt::mostPromising(const PassContext &context, kb::NestOp nest) {
+  if (std::optional<NestInUse> simpler = withSharedSums(nest)) {
+    llvm::Expected<Schedule> schedule = mostPromisingOf(context, simpler->get());
+    if (schedule)
+      return schedule->set("simplify", int64_t(1));
+    llvm::consumeError(schedule.takeError());
+  }
+  return mostPromisingOf(context, nest);
+}
+
+llvm::Expected<Schedule> kbopt::simplified(const PassContext &context, kb::NestOp nest,
+                                           const Schedule *before) {
+  if (before)
+    return completed(context, nest, Schedule(*before).set("simplify", int64_t(1)));
+  llvm::Expected<NestInUse> simpler =
+      NestInUse::create(nest, Schedule().set("simplify", int64_t(1)));
+  if (!simpler)
+    return simpler.takeError();
+  llvm::Expected<Schedule> schedule = mostPromisingOf(context, simpler->get());
+  if (schedule)
+    schedule->set("simplify", int64_t(1));
+  return schedule;
+}
+
+/// The schedules of all sketches for \p nest: those that should be tried early, and the rest.
+static std::pair<std::vector<Schedule>, std::vector<Schedule>> choicesOf(const PassContext &context,
+                                                                         kb::NestOp nest,
+                                                                         const LaunchSizes &sizes,
+                                                                         const Freedom &freedom) {
+  // A search judges few of them. The first sketch that fits is mostly the best one, but not where,
+  // say, each point sums four elements: the best of every sketch comes early.
+  constexpr size_t beforeOthers = 3;
+  std::vector<Schedule> choices, rest;
+  bool isFirst = true;
+  for (const Sketch *sketch : sketchesFor(nest)) {
+    if (!sketch->whyNot(nest).empty())
+      continue;
+    size_t early = isFirst ? beforeOthers : 1;
+    for (auto &&[number, schedule] :
+         llvm::enumerate(sketch->schedules(nest, context.target(), sizes, freedom)))
+      (number < early ? choices : rest).push_back(std::move(schedule));
+    isFirst = false;
+  }
+  return {std::move(choices), std::move(rest)};
+}
+
+/// Whether the launch of \p sizes fails a condition of \p nest, so that it would run the given
+/// kernel whatever the schedule.
+static bool isRefusedAt(kb::NestOp nest, const LaunchSizes &sizes) {
+  std::optional<mlir::ArrayAttr> requirements = nest.getRequirements();
+  return requirements &&
+         llvm::any_of(requirements->getAsRange<kb::ExprAttr>(),
+                      [&](kb::ExprAttr each) { return valueAt(each, sizes).value_or(0) < 0; });
+}
+
+/// Schedules of lower precision and the others in turns, these first: a search that judges few of
+/// them learns what the lower precision gains, and has a schedule if it is refused.
+static std::vector<RankedSchedule> inTurns(llvm::ArrayRef<RankedSchedule> ranked) {
+  std::vector<RankedSchedule> parts[2], result;
+  for (const RankedSchedule &each : ranked)
+    parts[each.schedule.string("core") == "tf32"].push_back(each);
+  for (size_t i = 0; i < std::max(parts[0].size(), parts[1].size()); ++i)
+    for (const std::vector<RankedSchedule> &part : parts)
+      if (i < part.size())
+        result.push_back(part[i]);
+  return result;
+}
+
+/// Puts those of \p ranked whose time is modelled in the order of these times, in the places that
+/// they have. Among the first few is one of another sketch, if it may be as good: what the model
+/// does not see of one sketch is the same for all of its schedules.
+static void sortByTime(std::vector<RankedSchedule> &ranked) {
+  constexpr size_t few = 4;
+  constexpr double mayBeAsGood = 2;
+  std::multimap<double, RankedSchedule> byTime; // equal times stay in order
+  for (const RankedSchedule &each : ranked)
+    if (each.estimate)
+      byTime.emplace(each.estimate->us, each);
+  std::vector<RankedSchedule> modelled;
+  for (const auto &[time, each] : byTime)
+    modelled.push_back(each);
+  auto isOther = [&](const RankedSchedule &each) {
+    return each.schedule.sketch() != modelled.front().schedule.sketch();
+  };
+  if (modelled.size() > few && llvm::none_of(llvm::ArrayRef(modelled).take_front(few), isOther)) {
+    auto other = llvm::find_if(modelled, isOther);
+    if (other != modelled.end() &&
+        other->estimate->us < mayBeAsGood * modelled.front().estimate->us)
+      std::rotate(modelled.begin() + few - 1, other, std::next(other));
+  }
+  modelled = inTurns(modelled);
+  auto next = modelled.begin();
+  for (RankedSchedule &each : ranked)
+    if (each.estimate)
+      each = std::move(*next++);
+}
+
+std::vector<RankedSchedule> kbopt::rankedSchedules(const PassContext &context,
+                                                   const KernelView &kernel,
+                                                   const LaunchSizes &sizes,
+                                                   const Freedom &freedom) {
+  std::vector<RankedSchedule> choices, rest;
+  RaisedKernel raised = context.raised(kernel);
+  if (!raised.nest || isRefusedAt(raised.nest, sizes))
+    return choices;
+  auto add = [&](kb::NestOp nest, bool isSimpler) {
+    auto [early, late] = choicesOf(context, nest, sizes, freedom);
+    for (auto &[list, ranked] : {std::pair(&early, &choices), std::pair(&late, &rest)})
+      for (Schedule &each : *list) {
+        auto estimate = estimateLaunch(nest, each, sizes, context.target());
+        ranked->push_back({isSimpler ? each.set("simplify", int64_t(1)) : each, estimate});
+      }
+  };
+  if (std::optional<NestInUse> simpler =
+          freedom.reassociate ? withSharedSums(raised.nest) : std::nullopt)
+    add(simpler->get(), true);
+  add(raised.nest, false);
+  std::move(rest.begin(), rest.end(), std::back_inserter(choices));
+  sortByTime(choices);
+  return choices;
+}
