@@ -154,10 +154,11 @@ static void readEnumerations(InputArgList &arguments, Reader &reader, Options &o
     if (kind)
       options.emit = *kind;
     else
-      reader.fail(llvm::Twine("unknown kind '") + arg->getValue() + "' for '--emit'",
-                  "it is one of diff, source, kb-ir, kb-nest, schedules, plan, job, workload, profile, "
-                  "profile-json, anchors, "
-                  "findings, findings-yaml, findings-json, sarif");
+      reader.fail(
+          llvm::Twine("unknown kind '") + arg->getValue() + "' for '--emit'",
+          "it is one of diff, source, kb-ir, kb-nest, schedules, plan, job, workload, profile, "
+          "profile-json, anchors, "
+          "findings, findings-yaml, findings-json, sarif");
   }
   readDevice(arguments, reader, options);
   options.judgedByPasses = arguments.hasArg(OPT_by_passes);
