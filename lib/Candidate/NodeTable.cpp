@@ -65,7 +65,9 @@ PipelineOptions NodeTable::pipelineOptions() {
   options.timings = &tools.timings;
   options.replies = tools.replies;
   options.target = setup.chip.name;
-  options.acceptsLowerPrecision = setup.workload.tolerance.has_value();
+  // Lower precision is for owners who say what differences they accept.
+  options.weakest = std::min(tools.weakest, setup.workload.tolerance ? Promise::LowerPrecision
+                                                                     : Promise::Reassociates);
   options.bitcode = [this](llvm::StringRef text) -> llvm::Expected<std::string> {
     auto path = bitcodeFile(text);
     if (!path)

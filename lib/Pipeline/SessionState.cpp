@@ -62,7 +62,7 @@ llvm::Error RewriteSession::State::import() {
   imported.emplace(std::move(*program));
   passContext.emplace(*parsed, *imported, capabilityOf(command.arch), target,
                       [this](StringRef kernel) { return recorded ? recorded(kernel) : nullptr; });
-  passContext->setAcceptsLowerPrecision(options.acceptsLowerPrecision);
+  passContext->setWeakestPromise(options.weakest);
   ++generation;
   return llvm::Error::success();
 }

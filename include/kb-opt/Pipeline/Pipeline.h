@@ -46,9 +46,8 @@ struct PipelineOptions {
   std::string replies;
   /// The chip that schedules are chosen for, by name; empty: an H200.
   std::string target;
-  /// The program's owner accepts results of lower precision: what passes offer to a search may have
-  /// it.
-  bool acceptsLowerPrecision = false;
+  /// What passes offer to a search promises at least this.
+  Promise weakest = Promise::Reassociates;
   /// Fills `PipelineResult::nests`.
   bool keepNests = false;
   /// Runs at most this many rewrites (pass at site), then only reports; -1 for

@@ -10,6 +10,7 @@
 
 #include "kb-opt/Analysis/Import.h"
 #include "kb-opt/Analysis/Legality.h"
+#include "kb-opt/Core/PassInfo.h"
 #include "kb-opt/Rewrite/RecordedLaunch.h"
 #include "kb-opt/Schedule/Sketch.h"
 #include "kb-opt/Source/ParsedProgram.h"
@@ -71,9 +72,9 @@ public:
   const Schedule *scheduleOf(const KernelView &kernel) const;
   void setSchedules(KernelSchedules newSchedules) { schedules = std::move(newSchedules); }
 
-  /// Whether the program's owner accepts results of lower precision, so that choices may have it.
-  bool acceptsLowerPrecision() const { return lowerPrecision; }
-  void setAcceptsLowerPrecision(bool accepts) { lowerPrecision = accepts; }
+  /// What passes offer to a search promises at least this.
+  Promise weakestPromise() const { return weakest; }
+  void setWeakestPromise(Promise promise) { weakest = promise; }
 
   /// How the workload launched \p kernel, for estimates; null if that is not known.
   const RecordedLaunch *recordedLaunch(kb::KernelOp kernel) const;
@@ -111,7 +112,7 @@ private:
   const ChipInfo *targetChip;
   RecordedLaunches recorded;
   KernelSchedules schedules;
-  bool lowerPrecision = false;
+  Promise weakest = Promise::Reassociates;
   std::vector<KernelView> views;
   mutable std::set<std::string> given, takenBefore;
   mutable bool avoided = false;

@@ -39,16 +39,17 @@ std::string reasonFor(const Schedule &chosen, llvm::ArrayRef<RankedSchedule> ran
 
 class ScheduleKernel : public SchedulePass {
   static std::vector<RankedSchedule> ranked(const PassContext &context, const KernelView &kernel,
-                                            bool mayLowerPrecision) {
-    return rankedSchedules(context, kernel, knownSizes(context, kernel),
-                           Freedom{true, mayLowerPrecision});
+                                            Promise weakest) {
+    return rankedSchedules(
+        context, kernel, knownSizes(context, kernel),
+        Freedom{weakest >= Promise::Reassociates, weakest >= Promise::LowerPrecision});
   }
 
   /// The first schedule for the sizes of the launch, where these are known, or else for any.
   static llvm::Expected<Schedule> first(const PassContext &context, kb::NestOp nest) {
     for (const KernelView &kernel : context.kernels())
       if (context.raised(kernel).nest == nest)
-        if (std::vector<RankedSchedule> all = ranked(context, kernel, false);
+        if (std::vector<RankedSchedule> all = ranked(context, kernel, Promise::Reassociates);
             !all.empty() && all.front().estimate)
           return all.front().schedule;
     return mostPromising(context, nest);
@@ -56,8 +57,7 @@ class ScheduleKernel : public SchedulePass {
 
   std::vector<std::string> choices(const PassContext &context, const Site &site) const override {
     std::vector<std::string> texts;
-    for (const RankedSchedule &each :
-         ranked(context, *site.kernel, context.acceptsLowerPrecision()))
+    for (const RankedSchedule &each : ranked(context, *site.kernel, context.weakestPromise()))
       texts.push_back(scheduleText(each.schedule));
     return texts;
   }
@@ -75,7 +75,8 @@ class ScheduleKernel : public SchedulePass {
                                   const PassOptions &options) const override {
     llvm::Expected<Rewrite> made = SchedulePass::rewrite(context, site, options);
     if (made && options.string("as").empty() && made->schedule)
-      made->summary += reasonFor(*made->schedule, ranked(context, *site.kernel, false));
+      made->summary +=
+          reasonFor(*made->schedule, ranked(context, *site.kernel, Promise::Reassociates));
     return made;
   }
 
