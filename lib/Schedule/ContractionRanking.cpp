@@ -26,6 +26,13 @@ constexpr MeasuredTile onMatrixUnits[] = {
     {64, 64, 64, 32, 32, 4, 5.85, 0},    {32, 64, 64, 32, 32, 4, 5.15, 0, 2},
     {32, 32, 64, 32, 32, 4, 4.20, 0, 4}, {16, 64, 64, 16, 64, 4, 3.30, 0, 4},
 };
+/// By wgmma: four warps of a block have a tile of 64 x bn.
+constexpr int64_t groupOnWgmma = 8; // measured: 4 is up to 2 % slower, 16 the same
+constexpr MeasuredTile byWgmma[] = {
+    {128, 256, 64, 64, 256, 4, 13.1, 0}, {256, 128, 64, 64, 128, 4, 12.9, 0},
+    {128, 128, 64, 64, 128, 3, 12.0, 0}, {128, 64, 64, 64, 64, 3, 8.6, 0},
+    {64, 128, 64, 64, 128, 3, 8.6, 0},
+};
 /// Of floats that are rounded to tf32.
 constexpr MeasuredTile inTf32[] = {
     {128, 256, 32, 64, 64, 3, 3.7, 0}, {128, 128, 32, 64, 64, 3, 3.5, 0},
@@ -227,14 +234,19 @@ std::vector<RankedShape> fittingShapes(const Contraction &contraction, const Chi
                                     restShare(contraction, shape, sizes) *
                                     shortSumShare(contraction, shape, chip, sizes)});
     }
-  for (const MeasuredTile &tile : onMatrixUnits)
+  auto addHalves = [&](const MeasuredTile &tile, StringRef unit, int64_t group) {
     for (StringRef core : {"half", "bf16"}) {
       ContractionShape shape = shapeOf(tile, true);
-      shape.group = groupOnMatrixUnits, shape.core = core.str();
+      shape.group = group, shape.core = core.str(), shape.unit = unit.str();
       if (freedom.reassociate && mayUseVectors(contraction, sizes) &&
           shape.whyNot(contraction, chip).empty())
         fitting.push_back({shape, tile.efficiency});
     }
+  };
+  for (const MeasuredTile &tile : byWgmma)
+    addHalves(tile, "wgmma", groupOnWgmma);
+  for (const MeasuredTile &tile : onMatrixUnits)
+    addHalves(tile, "mma", groupOnMatrixUnits);
   for (const MeasuredTile &tile : inTf32) {
     ContractionShape shape = shapeOf(tile, true);
     shape.group = groupOnMatrixUnits, shape.core = "tf32";

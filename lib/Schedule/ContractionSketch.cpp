@@ -104,7 +104,8 @@ public:
       return llvm::createStringError(reason);
     if (std::string reason = shape.whyNot(contraction, chip); !reason.empty())
       return llvm::createStringError(reason);
-    auto print = shape.onMatrixUnits() ? printMmaContraction
+    auto print = shape.isWgmma()         ? printWgmmaContraction
+                 : shape.onMatrixUnits() ? printMmaContraction
                  : shape.stages > 2    ? printAsyncContraction
                                        : printSimtContraction;
     llvm::Expected<GeneratedKernel> kernel = print(contraction, shape, name, chip);
