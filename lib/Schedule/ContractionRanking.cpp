@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "ContractionRanking.h"
+#include "kb-opt/Schedule/OwnArch.h"
+#include "kb-opt/Target/CodeLimits.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace kbopt;
 using namespace mlir;
@@ -326,4 +329,22 @@ std::optional<TileForFewBlocks> kbopt::tileForFewBlocks(const Contraction &contr
   constexpr double filled = 1.5;
   result.enough = std::min<int64_t>(result.enough, filled * chip.smCount);
   return result.enough ? std::optional(result) : std::nullopt;
+}
+
+std::string kbopt::gainOfOwnArch(const Schedule &schedule, const ChipInfo &chip) {
+  const ContractionShape shape(schedule);
+  auto isShape = [&](const MeasuredTile &tile) {
+    return tile.bm == shape.bm && tile.bn == shape.bn && tile.split == shape.split;
+  };
+  const auto *measuredAs = llvm::find_if(onMatrixUnits, isShape);
+  const MeasuredTile &best = byWgmma[0];
+  constexpr int64_t large = 128 * 128; // a tile that is chosen where there are many of them
+  if (schedule.sketch() != "contraction" || !shape.isOfHalves() || shape.isWgmma() ||
+      chip.computeMajor != 9 || isOwnArch(chip) || measuredAs == std::end(onMatrixUnits) ||
+      shape.bm * shape.bn < large)
+    return "";
+  return llvm::formatv(
+      "compiled for {0}a and nothing else it would multiply by wgmma, about {1:f1} "
+      "times as fast",
+      chip.arch(), best.efficiency / measuredAs->efficiency);
 }

@@ -106,8 +106,8 @@ public:
       return llvm::createStringError(reason);
     auto print = shape.isWgmma()         ? printWgmmaContraction
                  : shape.onMatrixUnits() ? printMmaContraction
-                 : shape.stages > 2    ? printAsyncContraction
-                                       : printSimtContraction;
+                 : shape.stages > 2      ? printAsyncContraction
+                                         : printSimtContraction;
     llvm::Expected<GeneratedKernel> kernel = print(contraction, shape, name, chip);
     if (kernel && schedule.integer("otherwise"))
       if (auto few = tileForFewBlocks(contraction, shape, chip))

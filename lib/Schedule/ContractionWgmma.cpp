@@ -57,15 +57,15 @@ public:
     printOtherwise();
     kernel.definition = "#include <cuda_pipeline_primitives.h>\n\n" + helpers();
     kernel.reassociates = true;
-    return finish("// A block computes " + std::to_string(shape.bm) + " x " +
-                      std::to_string(shape.bn) +
-                      " outputs, and four warps of it 64 rows by wgmma, which reads the tiles "
-                      "where they lie. Tiles are\n// copied " +
-                      std::to_string(tilesAhead) +
-                      " ahead; chunks of 8 elements change places within a row of 64, so that the "
-                      "rows of a matrix lie in different\n// banks. Code for chips without wgmma "
-                      "computes each output as given.\n",
-                  blocks);
+    return finish(
+        "// A block computes " + std::to_string(shape.bm) + " x " + std::to_string(shape.bn) +
+            " outputs, and four of its warps 64 rows by wgmma, which reads the tiles where "
+            "they\n// lie. Tiles are copied " +
+            std::to_string(tilesAhead) +
+            " ahead; chunks of 8 elements change places within a row of 64, so that the "
+            "rows of a\n// matrix lie in different banks. Code for other chips computes "
+            "each output as given.\n",
+        blocks);
   }
 
 private:
