@@ -6,6 +6,8 @@
 // RUN: kb-opt -arch=sm_90a -passes="schedule{as='contraction unit=wgmma bm=64 bn=64 bk=64 tm=64 tn=64 stages=3 otherwise=1'}" --quiet -o %t.small.cu %s
 // RUN: %code %t.small.cu | FileCheck --check-prefix=SMALL %s
 // RUN: kb-opt --by-passes --judge=%t.small.cu --promise=reassociates %s -- -arch=sm_90a | FileCheck --check-prefix=JUDGED %s
+// Code for another architecture computes each output as given. It is not the code that a judge of a program for sm_90a runs.
+// RUN: kb-opt --by-passes --judge=%t.small.cu --promise=reassociates %s -- -arch=sm_90 | FileCheck --check-prefix=OTHER %s
 // RUN: kb-opt -arch=sm_90a -passes='schedule{kernel=nn},schedule{kernel=nt}' -o /dev/null %s 2>&1 | FileCheck --check-prefix=FIRST %s
 // RUN: kb-opt -arch=sm_90 -passes='schedule{kernel=nn}' -o /dev/null %s 2>&1 | FileCheck --check-prefix=HINT %s
 // RUN: kb-opt -arch=sm_90 -passes="schedule{kernel=nn as='contraction unit=wgmma'}" -o /dev/null %s 2>&1 | FileCheck --check-prefix=PLAIN %s
@@ -19,6 +21,9 @@
 // REMARK: added 'tn_{{t}}iled' ({{.*}}core=bf16{{.*}}unit=wgmma
 // REMARK: added 'tt_{{t}}iled' ({{.*}}unit=wgmma
 // JUDGED: {{^}}correct
+// OTHER: G6 numerics passed
+// OTHER: G14 whole program passed
+// OTHER: inconclusive (G0 provenance): {{.*}} '__CUDA_ARCH_FEAT_SM90_ALL'
 // wgmma is slower with 256 columns that lie side by side in memory.
 // FIRST: added 'nn_{{t}}iled', {{.*}} (contraction bk=64 bm=256 bn=128 core=half{{.*}}unit=wgmma
 // FIRST: added 'nt_{{t}}iled', {{.*}} (contraction bk=64 bm=128 bn=256 core=half{{.*}}unit=wgmma
