@@ -25,7 +25,7 @@ llvm::Expected<std::vector<ProgramFinding>> kbopt::findingsOf(clang::ASTContext 
   if (!chip)
     return chip.takeError();
   const std::string &arch = program->command().arch;
-  const ChipInfo target = limitedTo(std::move(*chip), arch);
+  const ChipInfo target = limitedTo(std::move(*chip), arch, program->command().otherArchs.empty());
   return collectFindings(PassContext(*program, *imported, capabilityOf(arch), target), registry);
 }
 

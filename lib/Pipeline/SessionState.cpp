@@ -58,7 +58,7 @@ llvm::Error RewriteSession::State::import() {
   auto chip = loadChip(options.target.empty() ? StringRef(defaultChip) : StringRef(options.target));
   if (!chip)
     return chip.takeError();
-  target = limitedTo(std::move(*chip), command.arch);
+  target = limitedTo(std::move(*chip), command.arch, command.otherArchs.empty());
   imported.emplace(std::move(*program));
   passContext.emplace(*parsed, *imported, capabilityOf(command.arch), target,
                       [this](StringRef kernel) { return recorded ? recorded(kernel) : nullptr; });

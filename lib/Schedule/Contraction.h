@@ -130,11 +130,16 @@ struct ContractionShape {
   int64_t split = 1;         ///< parts of each tile's terms, summed by different warps
   bool isVector = true;      ///< 16 bytes per access, where operands have a unit stride
   std::string core = "simt"; ///< on matrix units, `tm` x `tn` is the tile of a warp
+  /// `wgmma`: four warps share the tile `tm` x `tn`, and multiply it straight from shared memory.
+  std::string unit = "mma";
+  bool isWgmma() const { return unit == "wgmma"; }
+  bool isOfHalves() const { return core == "half" || core == "bf16"; }
   bool onMatrixUnits() const { return core != "simt"; }
   explicit ContractionShape(const Schedule &schedule);
   ContractionShape() = default;
   Schedule schedule() const;
-  int64_t threads() const { return bm / tm * (bn / tn) * (onMatrixUnits() ? 32 : 1) * split; }
+  int64_t threads() const { return bm / tm * (bn / tn) * threadsOfTile() * split; }
+  int64_t threadsOfTile() const { return isWgmma() ? 128 : onMatrixUnits() ? 32 : 1; }
   int64_t registers(const Contraction &contraction) const;
   /// Of the tiles, and of the sums of all parts but one.
   int64_t tileBytes(const Contraction &contraction) const;
@@ -150,6 +155,8 @@ struct ContractionShape {
 private:
   std::string whyNotSplit(const Contraction &contraction) const;
   std::string whyNotOnMatrixUnits(const Contraction &contraction, const ChipInfo &chip) const;
+  std::string whyNotWgmma(const Contraction &contraction, const ChipInfo &chip) const;
+  std::string whyNotFitting(const Contraction &contraction, const ChipInfo &chip) const;
 };
 
 llvm::Expected<GeneratedKernel> printSimtContraction(const Contraction &contraction,
@@ -164,6 +171,10 @@ std::string whyNoMatrixUnits(const Contraction &contraction, llvm::StringRef cor
 llvm::Expected<GeneratedKernel> printMmaContraction(const Contraction &contraction,
                                                     const ContractionShape &shape,
                                                     llvm::StringRef name, const ChipInfo &chip);
+/// The same by wgmma.
+llvm::Expected<GeneratedKernel> printWgmmaContraction(const Contraction &contraction,
+                                                      const ContractionShape &shape,
+                                                      llvm::StringRef name, const ChipInfo &chip);
 
 } // namespace kbopt
 

@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "ContractionRanking.h"
+#include "kb-opt/Schedule/OwnArch.h"
+#include "kb-opt/Target/CodeLimits.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace kbopt;
 using namespace mlir;
@@ -25,6 +28,15 @@ constexpr MeasuredTile onMatrixUnits[] = {
     {64, 128, 64, 64, 32, 3, 7.20, 0},   {64, 128, 64, 32, 64, 3, 7.16, 0},
     {64, 64, 64, 32, 32, 4, 5.85, 0},    {32, 64, 64, 32, 32, 4, 5.15, 0, 2},
     {32, 32, 64, 32, 32, 4, 4.20, 0, 4}, {16, 64, 64, 16, 64, 4, 3.30, 0, 4},
+};
+/// By wgmma, four warps of a block have a tile of 64 x bn (measured on an H100). The second figure
+/// is for a right operand whose columns are neighbours in memory: wgmma is then slower with 256
+/// columns.
+constexpr int64_t groupOnWgmma = 8; // measured: 4 is up to 2 % slower, 16 the same
+constexpr MeasuredTile byWgmma[] = {
+    {128, 256, 64, 64, 256, 4, 14.0, 12.8}, {256, 128, 64, 64, 128, 4, 13.7, 13.7},
+    {128, 128, 64, 64, 128, 3, 12.6, 12.7}, {128, 64, 64, 64, 64, 4, 9.4, 9.4},
+    {64, 128, 64, 64, 128, 3, 9.1, 9.1},    {64, 64, 64, 64, 64, 3, 8.3, 8.3},
 };
 /// Of floats that are rounded to tf32.
 constexpr MeasuredTile inTf32[] = {
@@ -227,14 +239,22 @@ std::vector<RankedShape> fittingShapes(const Contraction &contraction, const Chi
                                     restShare(contraction, shape, sizes) *
                                     shortSumShare(contraction, shape, chip, sizes)});
     }
-  for (const MeasuredTile &tile : onMatrixUnits)
+  const bool hasColumnsSideBySide = llvm::any_of(
+      contraction.tiles, [](const ContractionTile &tile) { return !tile.isRow && tile.alongSide; });
+  auto addHalves = [&](const MeasuredTile &tile, StringRef unit, int64_t group) {
     for (StringRef core : {"half", "bf16"}) {
       ContractionShape shape = shapeOf(tile, true);
-      shape.group = groupOnMatrixUnits, shape.core = core.str();
+      shape.group = group, shape.core = core.str(), shape.unit = unit.str();
       if (freedom.reassociate && mayUseVectors(contraction, sizes) &&
           shape.whyNot(contraction, chip).empty())
-        fitting.push_back({shape, tile.efficiency});
+        fitting.push_back(
+            {shape, unit == "wgmma" && hasColumnsSideBySide ? tile.scalar : tile.efficiency});
     }
+  };
+  for (const MeasuredTile &tile : byWgmma)
+    addHalves(tile, "wgmma", groupOnWgmma);
+  for (const MeasuredTile &tile : onMatrixUnits)
+    addHalves(tile, "mma", groupOnMatrixUnits);
   for (const MeasuredTile &tile : inTf32) {
     ContractionShape shape = shapeOf(tile, true);
     shape.group = groupOnMatrixUnits, shape.core = "tf32";
@@ -314,4 +334,22 @@ std::optional<TileForFewBlocks> kbopt::tileForFewBlocks(const Contraction &contr
   constexpr double filled = 1.5;
   result.enough = std::min<int64_t>(result.enough, filled * chip.smCount);
   return result.enough ? std::optional(result) : std::nullopt;
+}
+
+std::string kbopt::gainOfOwnArch(const Schedule &schedule, const ChipInfo &chip) {
+  const ContractionShape shape(schedule);
+  auto isShape = [&](const MeasuredTile &tile) {
+    return tile.bm == shape.bm && tile.bn == shape.bn && tile.split == shape.split;
+  };
+  const auto *measuredAs = llvm::find_if(onMatrixUnits, isShape);
+  const MeasuredTile &best = byWgmma[0];
+  constexpr int64_t large = 128 * 128; // a tile that is chosen where there are many of them
+  if (schedule.sketch() != "contraction" || !shape.isOfHalves() || shape.isWgmma() ||
+      chip.computeMajor != 9 || isOwnArch(chip) || measuredAs == std::end(onMatrixUnits) ||
+      shape.bm * shape.bn < large)
+    return "";
+  return llvm::formatv(
+      "compiled for {0}a and nothing else it would multiply by wgmma, about {1:f1} "
+      "times as fast",
+      chip.arch(), best.efficiency / measuredAs->efficiency);
 }

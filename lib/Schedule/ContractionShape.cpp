@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Contraction.h"
+#include "kb-opt/Target/CodeLimits.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace kbopt;
@@ -16,10 +17,13 @@ ContractionShape::ContractionShape(const Schedule &schedule)
       tm(schedule.integer("tm")), tn(schedule.integer("tn")), stages(schedule.integer("stages", 2)),
       group(schedule.integer("group", 1)), split(schedule.integer("split", 1)),
       isVector(schedule.integer("vector", 4) > 1),
-      core(schedule.has("core") ? schedule.string("core").str() : "simt") {}
+      core(schedule.has("core") ? schedule.string("core").str() : "simt"),
+      unit(schedule.has("unit") ? schedule.string("unit").str() : "mma") {}
 
 Schedule ContractionShape::schedule() const {
   Schedule schedule("contraction");
+  if (isOfHalves())
+    schedule.set("unit", unit);
   return schedule.set("bm", bm)
       .set("bn", bn)
       .set("bk", bk)
@@ -38,6 +42,8 @@ static int64_t words(StringRef type) {
 }
 
 int64_t ContractionShape::registers(const Contraction &contraction) const {
+  if (isWgmma()) // sums of 64 rows, shared by 128 threads
+    return tn / 2 + 40;
   if (onMatrixUnits()) // sums, and two sets of fragments
     return tm * tn / 32 + (tm + tn) / 2 + (contraction.length ? 80 : 50);
   int64_t count = stages > 2 ? 56 : 26;
@@ -112,6 +118,8 @@ std::string ContractionShape::whyNotOnMatrixUnits(const Contraction &contraction
     return "matrix units take one dimension on each side, and a sum of one loop without conditions";
   if (chip.computeMajor < 8)
     return chip.arch() + " has no cp.async";
+  if (unit != "mma")
+    return whyNotWgmma(contraction, chip);
   const bool isTf32 = core == "tf32";
   if (split != 1 && split != 2 && (split != 4 || isTf32))
     return llvm::formatv("{0} parts are not one of 1, 2 and 4, which matrix units sum", split);
@@ -141,6 +149,38 @@ std::string ContractionShape::whyNotOnMatrixUnits(const Contraction &contraction
         threads() % (isTf32 ? inner : 8 * inner))
       return llvm::formatv("{0} threads do not copy whole groups of 8 rows of {1}", threads(),
                            tile.operand.getBase().getName());
+  return whyNotFitting(contraction, chip);
+}
+
+std::string ContractionShape::whyNotWgmma(const Contraction &contraction,
+                                          const ChipInfo &chip) const {
+  if (unit != "wgmma")
+    return "the unit '" + unit + "' is not one of 'mma' and 'wgmma'";
+  if (!isOfHalves())
+    return "wgmma multiplies halves and bf16 here, not " + core;
+  if (chip.computeMajor != 9)
+    return chip.arch() + " has no wgmma";
+  if (!isOwnArch(chip))
+    return "wgmma needs a program that is compiled for " + chip.arch() + "a and nothing else";
+  if (!isVector || stages < 3 || stages > 4 || bk != 64 || split != 1)
+    return "wgmma needs tiles of 64 terms, 16 bytes per access, 3 or 4 stages and one part";
+  if (tm != 64 || tn != bn || bm % 64 || bm <= 0 || bm > 256 || bn % 64 || bn <= 0 || bn > 256)
+    return llvm::formatv("four warps multiply 64 rows and all {0} columns by wgmma, of tiles of up "
+                         "to 256 x 256 in multiples of 64",
+                         bn);
+  // Copies of one thread are whole groups of 8 rows apart, and all threads have equally many.
+  for (const ContractionTile &tile : contraction.tiles)
+    if (int64_t side = tile.isRow ? bm : bn, inner = tile.alongSide ? side / 8 : 8;
+        threads() % (8 * inner) || side * 8 % threads())
+      return llvm::formatv("{0} threads do not share out tiles of {1} elements of {2}", threads(),
+                           side, tile.operand.getBase().getName());
+  if (registers(contraction) * threads() > chip.registersPerSm)
+    return llvm::formatv("a block needs about {0} registers", registers(contraction) * threads());
+  return whyNotFitting(contraction, chip);
+}
+
+std::string ContractionShape::whyNotFitting(const Contraction &contraction,
+                                            const ChipInfo &chip) const {
   if (registers(contraction) > chip.registersPerThread)
     return llvm::formatv("a thread needs about {0} registers", registers(contraction));
   if (sharedBytes(contraction) > chip.sharedBytesPerBlockOptIn)

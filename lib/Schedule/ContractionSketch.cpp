@@ -104,9 +104,10 @@ public:
       return llvm::createStringError(reason);
     if (std::string reason = shape.whyNot(contraction, chip); !reason.empty())
       return llvm::createStringError(reason);
-    auto print = shape.onMatrixUnits() ? printMmaContraction
-                 : shape.stages > 2    ? printAsyncContraction
-                                       : printSimtContraction;
+    auto print = shape.isWgmma()         ? printWgmmaContraction
+                 : shape.onMatrixUnits() ? printMmaContraction
+                 : shape.stages > 2      ? printAsyncContraction
+                                         : printSimtContraction;
     llvm::Expected<GeneratedKernel> kernel = print(contraction, shape, name, chip);
     if (kernel && schedule.integer("otherwise"))
       if (auto few = tileForFewBlocks(contraction, shape, chip))

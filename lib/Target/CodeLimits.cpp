@@ -18,8 +18,10 @@ static std::optional<double> sharedBytesOf(unsigned capability) {
   return found == std::end(known) ? std::nullopt : std::optional(found->second);
 }
 
-ChipInfo kbopt::limitedTo(ChipInfo chip, llvm::StringRef arch) {
+ChipInfo kbopt::limitedTo(ChipInfo chip, llvm::StringRef arch, bool isOnly) {
   unsigned capability = 0;
+  if (isOnly && arch == chip.arch() + "a")
+    chip.sources["ownArch"] = {};
   if (!arch.consume_front("sm_") || arch.consumeInteger(10, capability) || arch.size() > 1 ||
       capability == 10u * chip.computeMajor + chip.computeMinor)
     return chip;
@@ -31,3 +33,5 @@ ChipInfo kbopt::limitedTo(ChipInfo chip, llvm::StringRef arch) {
       chip.sharedBytesPerBlockOptIn, sharedBytesOf(capability).value_or(chip.sharedBytesPerBlock));
   return chip;
 }
+
+bool kbopt::isOwnArch(const ChipInfo &chip) { return chip.sources.count("ownArch") != 0; }

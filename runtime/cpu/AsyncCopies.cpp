@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "AsyncCopies.h"
 #include "Findings.h"
+#include "WgmmaMemory.h"
 #include "kbrt/DeviceAbi.h"
 #include <algorithm>
 #include <map>
@@ -92,8 +93,10 @@ void kbrt_async_wait(uint32_t left) {
   const size_t closed = mine.size() - 1;
   const size_t done = left == ~0u ? mine.size() : closed - std::min<size_t>(closed, left);
   for (size_t i = 0; i < done; ++i)
-    for (const async::Range &range : mine[i])
+    for (const async::Range &range : mine[i]) {
       async::count(range, -1);
+      wgmma::onWritten(range.offset, range.bytes);
+    }
   mine.erase(mine.begin(), mine.begin() + static_cast<std::ptrdiff_t>(done));
 }
 }

@@ -11,6 +11,7 @@
 #include "Races.h"
 #include "Shadow.h"
 #include "Touches.h"
+#include "WgmmaMemory.h"
 #include <algorithm>
 #include <cstring>
 #include <string_view>
@@ -234,6 +235,10 @@ void accessShared(uint32_t site, uint64_t address, uint64_t bytes, AccessKind ki
     for (uint64_t i = 0; i < bytes; ++i)
       sharedWritten[offset + i] = blockNumber;
   async::onAccess(offset, bytes, site);
+  if (kind != AccessKind::Load) {
+    wgmma::onWrite(offset, bytes, site);
+    wgmma::onWritten(offset, bytes);
+  }
   raceCheck(races::Space::Shared, offset, address, bytes, kind, site);
 }
 
@@ -258,6 +263,7 @@ void onBlock() {
   ++blockNumber;
   races::onBlock();
   async::onBlock();
+  wgmma::onBlock();
 }
 
 void access(uint32_t site, uint64_t address, uint64_t bytes, AccessKind kind, bool isAligned) {

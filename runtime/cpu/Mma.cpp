@@ -52,8 +52,9 @@ double minifloat(uint32_t v, int exponentBits, int mantissaBits, int bias, bool 
   return sign ? -value : value;
 }
 
-/// Element \p index of a packed fragment, as a double (floats) or as an exact integer.
-double load(const void *fragment, MmaType type, uint32_t index) {
+} // namespace
+
+double loadElement(const void *fragment, MmaType type, uint32_t index) {
   auto *bytes = static_cast<const uint8_t *>(fragment);
   switch (bitsOf(type)) {
   case 64: {
@@ -94,6 +95,8 @@ double load(const void *fragment, MmaType type, uint32_t index) {
   }
 }
 
+namespace {
+
 uint16_t toHalf(float value) {
   // Round to nearest even by hand: independent of the machine's extensions and rounding mode.
   uint32_t v = std::bit_cast<uint32_t>(value), sign = v >> 16 & 0x8000, magnitude = v & 0x7fffffff;
@@ -132,6 +135,14 @@ void store(void *fragment, MmaType type, uint32_t index, double value, int64_t i
   }
 }
 
+} // namespace
+
+void storeElement(void *fragment, MmaType type, uint32_t index, double value) {
+  store(fragment, type, index, value, 0);
+}
+
+namespace {
+
 /// Gathers an operand from the lanes into row-major order.
 void gather(std::vector<double> &matrix, Fiber *lanes, const MmaShape &s, MmaOperand operand,
             unsigned which, MmaType type, uint32_t count) {
@@ -140,7 +151,7 @@ void gather(std::vector<double> &matrix, Fiber *lanes, const MmaShape &s, MmaOpe
     for (uint32_t i = 0; i < count; ++i) {
       uint32_t row, column;
       fragmentPosition(s, operand, lane, i, row, column);
-      matrix[row * columns + column] = load(lanes[lane].mma[which], type, i);
+      matrix[row * columns + column] = loadElement(lanes[lane].mma[which], type, i);
     }
 }
 

@@ -16,5 +16,10 @@ namespace kbrt {
 /// otherwise; the order that tensor cores use is not documented.
 void computeMma(Fiber *lanes, const MmaShape &shape);
 
+/// Element \p index of a packed fragment, as a double (floats) or as an exact integer.
+double loadElement(const void *fragment, MmaType type, uint32_t index);
+/// The same of a floating-point type becomes \p value, rounded to it.
+void storeElement(void *fragment, MmaType type, uint32_t index, double value);
+
 } // namespace kbrt
 #endif

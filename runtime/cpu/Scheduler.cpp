@@ -9,6 +9,7 @@
 #include "Count.h"
 #include "Machine.h"
 #include "Regions.h"
+#include "WgmmaMemory.h"
 #include <algorithm>
 #include <bit>
 
@@ -156,6 +157,8 @@ void Machine::finishThread() {
   }
   Fiber &self = currentFiber();
   progress();
+  if (info->mode == ImageMode::Check)
+    wgmma::onExit(self.thread);
   stateOf(self) = FiberState::Done;
   uint32_t w = self.thread.warp;
   Warp &warp = warps[w];

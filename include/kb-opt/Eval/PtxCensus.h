@@ -23,8 +23,8 @@ struct PtxFunction {
   /// The same by full opcode for what is less precise than float32 or
   /// approximate: "ex2.approx.ftz.f32".
   std::map<std::string, unsigned> narrowOpcodes;
-  /// A half is read as a float: its products are exact in float.
-  bool widensHalf = false;
+  /// A half, or a bf16, is read as a float: its products are exact in float.
+  bool widensHalf = false, widensBrain = false;
   /// div, sqrt and rcp with IEEE rounding: what approximations take the place of.
   unsigned exactDivisions = 0;
   /// Deny-list constructs by the names that a pass declares them with: "clock",
@@ -63,12 +63,13 @@ std::string addedSpin(const PtxCensus &baseline, const PtxCensus &candidate);
 /// if their opcode is new, or if there are more of them while the more precise
 /// operations that they could replace have become fewer. A kernel that the baseline does not have
 /// is compared with each of its kernels of the same parameters, or with each of all where there is
-/// none, and one that it holds against suffices. A matrix instruction that multiplies halves into
-/// float sums counts as float where the baseline widens halves: the products are exact.
+/// none, and one that it holds against suffices. A matrix instruction that multiplies halves or
+/// bf16 into float sums counts as float where the baseline widens such numbers: the products are
+/// exact.
 GateRecord checkPrecision(const PtxCensus &baseline, const PtxCensus &candidate,
                           const std::set<std::string> &declares);
 
-/// Multiplies halves, exactly, into float sums.
+/// Multiplies halves, or bf16, exactly, into float sums.
 bool isExactMatrixProduct(llvm::StringRef opcode);
 
 /// \p name without the module hash that nvcc puts into internal names, which

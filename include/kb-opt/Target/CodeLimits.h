@@ -14,8 +14,12 @@ namespace kbopt {
 
 /// \p chip with no more than every chip of the architecture \p arch ("sm_75") has: its
 /// instructions, and the shared memory of a block. \p chip itself if that is its own architecture,
-/// or if \p arch is none.
-ChipInfo limitedTo(ChipInfo chip, llvm::StringRef arch);
+/// or if \p arch is none. \p isOnly: the program is compiled for no other architecture.
+ChipInfo limitedTo(ChipInfo chip, llvm::StringRef arch, bool isOnly = true);
+
+/// Whether the program is compiled for its own architecture of \p chip alone (sm_90a): its code
+/// may use what no other chip has, wgmma among it.
+bool isOwnArch(const ChipInfo &chip);
 
 } // namespace kbopt
 

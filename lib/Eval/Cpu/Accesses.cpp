@@ -50,7 +50,8 @@ static bool isSafe(const Value &value, int64_t offset, uint64_t size, const Data
     if (auto *call = dyn_cast<CallInst>(user)) {
       const Function *callee = call->getCalledFunction();
       return callee && (call->isLifetimeStartOrEnd() || callee->getName() == "vprintf" ||
-                        callee->getName() == "kbrt_mma" || callee->getName() == "__assertfail");
+                        callee->getName() == "kbrt_mma" || callee->getName() == "kbrt_wgmma" ||
+                        callee->getName() == "__assertfail");
     }
     return false;
   });

@@ -28,7 +28,7 @@ static void findNeeds(ImageContext &context, Kernel &kernel, Function &root) {
         kernel.usesBarrier = true;
       else if (name == "kbrt_warp_sync" || name == "kbrt_shuffle" || name == "kbrt_vote" ||
                name.starts_with("kbrt_match") || name == "kbrt_redux" || name == "kbrt_mma" ||
-               name == "kbrt_activemask")
+               name == "kbrt_wgmma" || name == "kbrt_activemask")
         kernel.usesWarpOps = true;
       else if (name == "kbrt_yield" || name == "kbrt_exit")
         kernel.needsFibers = true;

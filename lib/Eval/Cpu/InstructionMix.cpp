@@ -77,7 +77,7 @@ static std::optional<Op> callOp(const CallInst &call) {
     return Op::Call;
   StringRef name = callee->getName();
   const Type *type = call.getType();
-  if (name == "kbrt_mma")
+  if (name == "kbrt_mma" || name == "kbrt_wgmma")
     return Op::Tensor;
   if (name.starts_with("kbrt_") || name == sharedPointerFunction)
     return std::nullopt;

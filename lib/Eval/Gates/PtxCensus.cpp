@@ -46,7 +46,20 @@ std::string withoutModuleHash(StringRef name) {
 }
 
 bool isExactMatrixProduct(StringRef opcode) {
-  return opcode.starts_with("mma.sync.") && opcode.ends_with(".f32.f16.f16.f32");
+  auto endsWith = [&](StringRef after) {
+    return opcode.ends_with((".f32.f16.f16" + after).str()) ||
+           opcode.ends_with((".f32.bf16.bf16" + after).str());
+  };
+  return opcode.starts_with("mma.sync.") ? endsWith(".f32")
+                                         : opcode.starts_with("wgmma.mma_async.") && endsWith("");
+}
+
+/// The sums that one \p opcode forms in a thread: those of a wgmma would take as many operations of
+/// mma.sync, or of the arithmetic units.
+static unsigned sumsOf(StringRef opcode) {
+  unsigned columns = 0;
+  StringRef shape = opcode.split(".m64n").second;
+  return opcode.starts_with("wgmma.") && !shape.consumeInteger(10, columns) ? columns / 2 : 1;
 }
 
 namespace {
@@ -205,7 +218,7 @@ void Reader::precision(StringRef opcode, StringRef base, const SmallVectorImpl<S
     return;
   bool narrow = false;
   auto count = [&](StringRef kind, bool isNarrow) {
-    ++function->precision[kind.str()];
+    function->precision[kind.str()] += sumsOf(opcode);
     narrow |= isNarrow;
   };
   // A conversion counts by what it makes, its first type: reading a half is no
@@ -338,6 +351,9 @@ void Reader::instruction(StringRef text) {
     auto target = labels.find(words.back().str());
     spin = target != labels.end() && target->second && predicates.count(predicate.str());
   }
+  // A bf16 is the upper half of a float; since sm_90 there is an instruction for it.
+  function->widensBrain |=
+      opcode == "cvt.f32.bf16" || (opcode == "mov.b32" && StringRef(operands).contains("{0,"));
   precision(opcode, base, parts);
   deny(opcode, base, operands, spin);
 }

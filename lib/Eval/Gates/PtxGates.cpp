@@ -122,6 +122,7 @@ GateRecord checkPrecision(const PtxCensus &original, const PtxCensus &changed,
     for (const auto &[opcode, count] : function.narrowOpcodes)
       whole.narrowOpcodes[opcode] += count;
     whole.widensHalf |= function.widensHalf;
+    whole.widensBrain |= function.widensBrain;
   }
   auto kindOf = [](StringRef opcode) -> StringRef {
     if (opcode.contains(".approx") || opcode.starts_with("div.full"))
@@ -144,7 +145,7 @@ GateRecord checkPrecision(const PtxCensus &original, const PtxCensus &changed,
         continue;
       if (StringRef(opcode).contains("f16x2") && base.narrowOpcodes.count(scalarForm(opcode)))
         continue;
-      if (base.widensHalf && isExactMatrixProduct(opcode))
+      if (isExactMatrixProduct(opcode) && (kind == "bf16" ? base.widensBrain : base.widensHalf))
         continue;
       details.push_back(
           formatv("{0} has new {1} operations: {2} x {3}", name, kind, count, opcode));

@@ -19,6 +19,13 @@ bool isReserved(StringRef word) {
   return word.contains("__") || (word.size() > 1 && word[0] == '_' && llvm::isUpper(word[1]));
 }
 
+/// Whether \p word tells no compiler from another in a program that is compiled as \p command says:
+/// in code for sm_90a all of them define it, and in host code none.
+bool isOfArchitecture(StringRef word, const CompileCommand &command) {
+  return word == "__CUDA_ARCH_FEAT_SM90_ALL" && command.arch == "sm_90a" &&
+         command.otherArchs.empty();
+}
+
 /// What the compiler and its headers know, other than what the user wrote.
 class Environment {
 public:
@@ -87,7 +94,8 @@ std::vector<std::string> kbopt::compilerWords(const ParsedProgram &candidate,
   for (const auto &[index, token] : llvm::enumerate(tokens)) {
     const std::string &word = token.spelling;
     const bool isAsked = directives.asked.count(index);
-    if (!token.isWord() || oldWords.count(word) || !known.insert({word, isAsked}).second)
+    if (!token.isWord() || oldWords.count(word) || !known.insert({word, isAsked}).second ||
+        isOfArchitecture(word, candidate.command()))
       continue;
     const bool isOwn = directives.defined.count(word);
     if (tellsCompiler(word) ||

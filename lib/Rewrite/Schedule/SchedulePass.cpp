@@ -8,6 +8,7 @@
 #include "kb-opt/Raise/Simplify.h"
 #include "kb-opt/Rewrite/AstTools.h"
 #include "kb-opt/Rewrite/Schedule/Dispatch.h"
+#include "kb-opt/Schedule/OwnArch.h"
 #include "clang/AST/DeclTemplate.h"
 #include "clang/Lex/Preprocessor.h"
 #include "llvm/ADT/StringExtras.h"
@@ -289,6 +290,8 @@ llvm::Expected<Rewrite> kbopt::scheduleKernel(const PassContext &context, const 
                            ? " where its conditions hold"
                            : ", at " + std::to_string(dispatch->conditional) +
                                  " of them where its conditions hold";
+  if (std::string gain = gainOfOwnArch(schedule, context.target()); !gain.empty())
+    rewrite.summary += "; " + gain;
   return rewrite;
 }
 

@@ -32,10 +32,11 @@ SKETCHES = {
                 "along": ["none", "none", "r", "i"]},
     "convolution": {"bm": [32, 64], "bn": [32, 64], "bk": [8, 16, 32], "tm": [4, 8], "tn": [4, 8], "stages": [2, 2, 3], "vector": [1, 4], "split": [1, 1, 2]},
     "half": {"core": ["half"], "bm": [16, 32, 64, 128], "bn": [32, 64, 128], "stages": [3, 4], "tm": [16, 32, 64], "split": [1, 2, 4]},
+    "wgmma": {"unit": ["wgmma"], "bm": [64, 128, 256], "bn": [64, 128, 256], "stages": [3, 4]},
     "tf32": {"core": ["tf32"], "bm": [64, 128], "bn": [64, 128], "stages": [3, 4], "tm": [32]},
 }
 # Sketches with a name of their own above, and the keys without which they make no sense.
-FORCED = {"convolution": ("contraction", "stages"), "half": ("contraction", "core"), "tf32": ("contraction", "core")}
+FORCED = {"convolution": ("contraction", "stages"), "half": ("contraction", "core"), "wgmma": ("contraction", "unit"), "tf32": ("contraction", "core")}
 CLASS = {"product": ["contraction", "rows", "map"], "rows": ["rows", "columns"], "inmemory": ["rows", "columns"],
          "softmax": ["rows"], "blockrows": ["rows"], "warprows": ["rows"], "blocksums": ["rows"], "stencil": ["stencil", "map"],
          "triangle": ["rows", "map"], "pairs": ["rows", "map"], "arrays": ["rows", "map", "columns"], "window": ["map", "rows", "stencil"],
@@ -46,7 +47,7 @@ CLASS = {"product": ["contraction", "rows", "map"], "rows": ["rows", "columns"],
          "structs": ["rows", "map"], "gathers": ["map", "rows"], "instances": ["rows", "map"], "launchloop": ["map", "rows", "contraction"],
          "ended": ["map", "rows"], "placed": ["map"], "paired": ["map"], "worded": ["rows", "map", "columns"], "fields": ["rows", "map"],
          "carried": ["scan", "scan", "scan", "map"], "counted": ["rows"],
-         "scattered": ["scatter", "scatter", "scatter", "map"], "bodies": ["reuse", "reuse", "reuse", "rows", "map"], "sharing": ["rows", "map"], "halos": ["map", "rows", "stencil"], "accessed": ["map", "rows"], "joined": ["map", "rows"], "halfproduct": ["half", "half", "contraction"], "convolutions": ["convolution", "convolution", "convolution", "rows", "map"], "coarseproduct": ["tf32", "tf32", "contraction"]}
+         "scattered": ["scatter", "scatter", "scatter", "map"], "bodies": ["reuse", "reuse", "reuse", "rows", "map"], "sharing": ["rows", "map"], "halos": ["map", "rows", "stencil"], "accessed": ["map", "rows"], "joined": ["map", "rows"], "halfproduct": ["half", "half", "wgmma", "wgmma", "contraction"], "convolutions": ["convolution", "convolution", "convolution", "rows", "map"], "coarseproduct": ["tf32", "tf32", "contraction"]}
 SIMPLER = ("jacobian", "means", "product")
 # Passes that set single keys: several of them work on one nest.
 KEYS = {
@@ -110,9 +111,10 @@ class Fuzzer:
         self.remarks = folder / "remarks.yaml"
         self.table = collections.defaultdict(collections.Counter)
         self.failures, self.slow, self.undecided = [], [], 0
+        self.arch = "sm_90"
 
     def rewrite(self, original, candidate, steps):
-        return run("kb-opt", f"-passes={','.join(steps)}", "--quiet", f"--remarks-file={self.remarks}", "-o", str(candidate), str(original))
+        return run("kb-opt", f"-arch={self.arch}", f"-passes={','.join(steps)}", "--quiet", f"--remarks-file={self.remarks}", "-o", str(candidate), str(original))
 
     def judge(self, original, candidate, choices, promise):
         """Whether the candidate is correct, and what was said."""
@@ -121,7 +123,7 @@ class Fuzzer:
         status, said = self.rewrite(original, candidate, [step for each in choices for step in each.steps])
         if status:
             return status, said
-        return run("kb-opt", "--by-passes", f"--judge={candidate}", f"--promise={promise}", str(original))
+        return run("kb-opt", "--by-passes", f"--judge={candidate}", f"--promise={promise}", f"-arch={self.arch}", str(original))
 
     def note(self, status, kernel, shown, said):
         """Counts what became of \\p kernel, and keeps the command that repeats it."""
@@ -169,6 +171,8 @@ class Fuzzer:
 
     def program(self, seed):
         text, made, isTolerant = program(seed, self.perProgram, self.only)
+        # What only one chip has is allowed where a program is compiled for it alone.
+        self.arch = "sm_90a" if seed % 2 == 0 and any(kernel.family == "halfproduct" for kernel in made) else "sm_90"
         promise = "lower-precision" if isTolerant else "reassociates"
         original, candidate = self.folder / f"{seed}.cu", self.folder / f"{seed}.scheduled.cu"
         original.write_text(text)
@@ -199,12 +203,12 @@ class Fuzzer:
             status, one = self.judge(original, candidate, [each], promise)
             if status and not isUndecided(one):
                 found = True
-                self.note(status, byName[each.name], f"{original} {byName[each.name].family}: kb-opt \"-passes={','.join(each.steps)}\" --quiet -o {candidate} {original} && "
-                          f"kb-opt --by-passes --judge={candidate} --promise={promise} {original}", one)
+                self.note(status, byName[each.name], f"{original} {byName[each.name].family}: kb-opt -arch={self.arch} \"-passes={','.join(each.steps)}\" --quiet -o {candidate} {original} && "
+                          f"kb-opt --by-passes --judge={candidate} --promise={promise} -arch={self.arch} {original}", one)
         if not found:
             steps = [step for each in choices for step in each.steps]
             self.note(status if status in ("crash", "timeout") else "all together", None,
-                      f"{original} all: kb-opt \"-passes={','.join(steps)}\" --quiet -o {candidate} {original}", said)
+                      f"{original} all: kb-opt -arch={self.arch} \"-passes={','.join(steps)}\" --quiet -o {candidate} {original}", said)
 
     def report(self, programs):
         table = self.table

@@ -71,9 +71,23 @@ TEST(PrecisionCensus, ProductsOfHalvesInFloatAreExactWhereHalvesAreRead) {
   EXPECT_EQ(precision("cvt.f32.f16 %f1, %rs1;\nfma.rn.f32 %f1, %f2, %f3, %f0;", product), "");
   EXPECT_EQ(precision("fma.rn.f32 %f1, %f2, %f3, %f0;", product),
             "k has new half operations: 1 x mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32");
+  std::string wgmma = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0,%f1,%f2,%f3}, %rd1, "
+                      "%rd2, 1, 1, 1, 0, 0;";
+  EXPECT_EQ(precision("cvt.f32.f16 %f1, %rs1;\nfma.rn.f32 %f1, %f2, %f3, %f0;", wgmma), "");
+  EXPECT_EQ(precision("fma.rn.f32 %f1, %f2, %f3, %f0;", wgmma),
+            "k has new half operations: 1 x wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16");
   std::string sumsInHalf = "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%r6,%r7}, "
                            "{%r0,%r1,%r2,%r3}, {%r4,%r5}, {%r6,%r7};";
   EXPECT_NE(precision("cvt.f32.f16 %f1, %rs1;\nfma.rn.f32 %f1, %f2, %f3, %f0;", sumsInHalf), "");
+}
+
+TEST(PrecisionCensus, ProductsOfBrainFloatsInFloatAreExactWhereTheyAreRead) {
+  std::string product = "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%f0,%f1,%f2,%f3}, "
+                        "{%r0,%r1,%r2,%r3}, {%r4,%r5}, {%f0,%f1,%f2,%f3};";
+  for (std::string read : {"cvt.f32.bf16 %f1, %rs1;", "mov.b32 %f1, {0,%rs1};"})
+    EXPECT_EQ(precision(read + "\nfma.rn.f32 %f1, %f2, %f3, %f0;", product), "");
+  EXPECT_EQ(precision("cvt.f32.f16 %f1, %rs1;\nfma.rn.f32 %f1, %f2, %f3, %f0;", product),
+            "k has new bf16 operations: 1 x mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32");
 }
 
 TEST(PtxCensus, CommentsAndStringsAreNoInstructions) {

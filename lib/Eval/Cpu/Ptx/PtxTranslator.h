@@ -73,6 +73,8 @@ private:
   bool translateAsyncCopy(const Instruction &i);
   bool translateSynchronisation(const Instruction &i);
   bool translateMatrix(const Instruction &i);
+  bool translateWgmma(const Instruction &i);
+  bool multiplyWgmma(const Instruction &i);
 
   llvm::Value *compare(llvm::StringRef op, llvm::Value *x, llvm::Value *y, PtxType type);
   llvm::Value *loadElement(llvm::Type *type, llvm::Value *address, const Instruction &i,
