@@ -23,7 +23,7 @@ using llvm::StringRef;
 static StringRef wordFor(const Schedule &schedule) {
   return llvm::StringSwitch<StringRef>(schedule.sketch())
       .Case("map", "wide")
-      .Cases({"contraction", "reuse", "stencil"}, "tiled")
+      .Cases({"contraction", "reuse", "stencil", "transpose"}, "tiled")
       .Default(schedule.sketch());
 }
 
@@ -529,7 +529,7 @@ static llvm::Expected<Schedule> mostPromisingOf(const PassContext &context, kb::
   std::string reason = "there is no sketch for it";
   std::vector<const Sketch *> inOrder = sketchesFor(nest);
   if (isMapOfRows(nest)) // lanes along the loop need no team
-    std::rotate(inOrder.begin(), llvm::find(inOrder, findSketch("map")), inOrder.end());
+    std::rotate(inOrder.begin(), llvm::find(inOrder, findSketch("transpose")), inOrder.end());
   for (const Sketch *sketch : inOrder) {
     std::string why = sketch->whyNot(nest);
     if (why.empty()) {
