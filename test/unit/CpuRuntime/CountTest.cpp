@@ -214,7 +214,7 @@ TEST(Count, BlocksWithWorkAreFoundWhereverTheyLie) {
     KernelCounters c =
         image.count(scatteredBlocks, {256}, {32}, {8, 4, 4}, in.data, place, uint32_t(0));
     EXPECT_EQ(c.sampledBlocks, 4u) << place;
-    EXPECT_NEAR(c.globalLoad.requests, 4 * 100, 1) << place;
+    EXPECT_NEAR(c.globalLoad.requests, 4 * 100, 4) << place; // 252 blocks are started, too
     EXPECT_NEAR(c.blockImbalance, 64, 1) << place;
     EXPECT_LT(c.sampleError, 0.01) << place;
   }
@@ -230,9 +230,10 @@ TEST(Count, TellsHowSureScaledCountersAre) {
   // Half of the blocks with work have 32 sectors for one: 16.5 in the mean.
   EXPECT_GT(c.sampleError, 0.1);
   EXPECT_NEAR(c.globalLoad.sectors / (32 * 100 * 16.5), 1, 2.5 * c.sampleError);
-  image.options.sampledBlocks = 0;
+  CountImage all;
+  all.options.sampledBlocks = 0;
   KernelCounters exact =
-      image.count(scatteredBlocks, {64 * 32}, {32}, {8, 4, 4}, in.data, 5u, uint32_t(8));
+      all.count(scatteredBlocks, {64 * 32}, {32}, {8, 4, 4}, in.data, 5u, uint32_t(8));
   EXPECT_EQ(exact.sampleError, 0);
   EXPECT_EQ(exact.globalLoad.sectors, 32 * 100 * 16.5);
 }
