@@ -88,4 +88,3 @@ llvm::StringSet<> kbopt::separateParameters(CudaText &text, Needs &needs) {
   }
   return separate;
 }
-
