@@ -180,6 +180,7 @@ bool fromJSON(const json::Value &value, kbrt::KernelCounters &counters, json::Pa
     counters.*field = number(*object, name);
   counters.warpImbalance = object->getNumber("warpImbalance").value_or(1);
   counters.blockImbalance = object->getNumber("blockImbalance").value_or(1);
+  counters.sampleError = float(object->getNumber("sampleError").value_or(0));
   if (!readMix(object->getObject("warpInstructionsByOp"), counters.warpInstructionsByOp,
                path.field("warpInstructionsByOp")) ||
       !readMix(object->getObject("threadInstructionsByOp"), counters.threadInstructionsByOp,

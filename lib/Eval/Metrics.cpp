@@ -40,6 +40,7 @@ void Metrics::time(double floorUs) {
   values["kbopt__floor_us"] = floorUs;
   values["kbopt__launch_overhead_us"] = model.chip.launchOverheadUs;
   values["kbopt__waves"] = model.waves / std::max(1.0, model.counters.blockImbalance);
+  values["kbopt__sample_error"] = model.counters.sampleError;
   values["kbopt__occupancy"] = model.occupancy.fraction;
   values["kbopt__limited_by_registers"] = model.occupancy.limiter == OccupancyLimiter::Registers;
   values["kbopt__limited_by_shared"] = model.occupancy.limiter == OccupancyLimiter::SharedMemory;

@@ -32,6 +32,7 @@ public:
       if (isStored && !areApart(accesses, extents))
         doubtful = "different threads may touch the same element of '" + base + "'";
     }
+    isInPoint = true;
     orderLoops(program.body);
     return doubtful;
   }
@@ -65,6 +66,11 @@ private:
       return difference.constantTerm() >= 0;
     if (space.isWithin(difference, 0, INT64_MAX))
       return true;
+    if (isInPoint && llvm::any_of(extents, [&](const auto &each) {
+          Poly more = difference - each.second;
+          return more.isConstant() && more.constantTerm() >= -1;
+        }))
+      return true; // there is a point
     if (!space.isUniform(difference))
       return false;
     if (!llvm::is_contained(program.requirements, difference))
@@ -444,6 +450,7 @@ private:
   Space &space;
   std::map<VarId, std::pair<Poly, Poly>> ends;
   Extents extents, loopExtents;
+  bool isInPoint = false;      ///< a loop of a point is looked at: its dimensions are not empty
   bool knowsExtents = true;    ///< of the variables that are looked at
   std::set<VarId> unitStrides; ///< parameters that may well be 1
   std::set<VarId> outer;       ///< loops and points that have one value where a loop is looked at

@@ -196,6 +196,27 @@ SmallVector<kb::OperandAttr> kbopt::loadsOf(Operation *op) {
   return loads;
 }
 
+void kbopt::forEachAccess(Operation *scope,
+                          llvm::function_ref<void(kb::OperandAttr, bool isStore)> look) {
+  scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    for (kb::OperandAttr load : loadsOf(op))
+      look(load, false);
+    if (auto store = dyn_cast<kb::StoreOp>(op))
+      look(store.getTarget(), true);
+  });
+}
+
+Neighbours kbopt::neighboursAlong(Operation *scope, StringRef dim) {
+  Neighbours found;
+  forEachAccess(scope, [&](kb::OperandAttr operand, bool) {
+    auto stride = strideAlong(operand.getOffset(), dim);
+    if (stride && *stride == 0)
+      return;
+    (stride && std::abs(*stride) == 1 ? found.areSide : found.areApart) = true;
+  });
+  return found;
+}
+
 bool kbopt::isReadUnderCondition(Operation *op, kb::OperandAttr operand) {
   auto text = op->getAttrOfType<StringAttr>("text");
   ArrayAttr operands = operandsOf(op);

@@ -44,6 +44,16 @@ bool isIntegerType(llvm::StringRef type);
 
 /// Every element that \p op itself loads, in order; the element that it stores is not among them.
 llvm::SmallVector<kb::OperandAttr> loadsOf(mlir::Operation *op);
+/// Calls \p look with every element that \p scope and what is in it loads or stores.
+void forEachAccess(mlir::Operation *scope,
+                   llvm::function_ref<void(kb::OperandAttr, bool isStore)> look);
+/// How the elements that a scope uses lie for neighbours along a dimension.
+struct Neighbours {
+  bool areSide = false;  ///< some lie side by side
+  bool areApart = false; ///< some lie apart
+  void add(Neighbours other) { areSide |= other.areSide, areApart |= other.areApart; }
+};
+Neighbours neighboursAlong(mlir::Operation *scope, llvm::StringRef dim);
 /// The operands and the text of \p op: a kb.let, kb.when, kb.reduce or kb.store.
 mlir::ArrayAttr operandsOf(mlir::Operation *op);
 

@@ -69,13 +69,13 @@ std::string ColumnsPrinter::chooseShape() {
   llvm::StringSet<> outer, inner;
   nest.walk([&](kb::LetOp let) {
     if (!let.getReassigns())
-      (isa<kb::NestOp>(let->getParentOp()) ? outer : inner).insert(let.getName());
+      (let->getBlock() == &columnBody(nest) ? outer : inner).insert(let.getName());
   });
   for (const auto &each : outer)
     if (inner.contains(each.getKey()))
       return "'" + each.getKey().str() + "' names two scalars";
-  for (Operation &op : nest.getBody().front())
-    if (isa<kb::WhenOp>(op) && shape.vector > 1)
+  for (Operation &op : columnBody(nest))
+    if ((isa<kb::WhenOp>(op) || columnGuard(nest)) && shape.vector > 1)
       return "a condition stands around what is stored; only one column a thread is possible";
   auto conditions = multipleConditions(nest, box.extents.back(), "", shape.vector);
   auto constant = box.extents.back().getConstant();
@@ -239,10 +239,11 @@ void ColumnsPrinter::loop(kb::OverOp top) {
       to.line(variable + element + " = " + reduce.getIdentity() + ";");
     });
   }
-  if (stores)
+  bool isGuarded = stores || columnGuard(nest);
+  if (isGuarded)
     code.open("if (" + inside + ")");
   sharedBody(top, sharedLoop(top));
-  if (stores)
+  if (isGuarded)
     code.close();
   for (kb::ReduceOp reduce : reductions) {
     std::string type = typeOf(reduce), function = helper(reduce, type);
@@ -266,7 +267,7 @@ void ColumnsPrinter::printPoint() {
       stores(stored);
     stored.clear();
   };
-  for (Operation &op : nest.getBody().front()) {
+  for (Operation &op : columnBody(nest)) {
     if (auto over = dyn_cast<kb::OverOp>(op)) {
       flush();
       loop(over);
@@ -306,6 +307,8 @@ llvm::Expected<GeneratedKernel> ColumnsPrinter::run() {
   std::string all = text.intExpression(box.extents.back());
   std::string allColumns = CudaText::isAtom(all) ? all : "(" + all + ")";
   inside = column + (shape.vector > 1 ? " * " + shape.width : "") + " < " + all;
+  if (kb::WhenOp guard = columnGuard(nest))
+    inside += " && " + text.condition(*guard.getDomain());
   Box(box).count(text, needs);
   printPoint();
   std::string body = code.take();
@@ -397,7 +400,7 @@ public:
 /// The longest reduction of \p nest at \p sizes; none if that is not known.
 std::optional<int64_t> lengthAt(kb::NestOp nest, const LaunchSizes &sizes) {
   int64_t longest = 0;
-  for (auto over : nest.getOps<kb::OverOp>()) {
+  for (auto over : columnBody(nest).getOps<kb::OverOp>()) {
     if (reductionsOf(over).empty())
       continue;
     auto length = valueAt(over.getExtent(), sizes);
@@ -415,7 +418,7 @@ std::optional<int64_t> lengthAt(kb::NestOp nest, const LaunchSizes &sizes) {
 std::vector<Schedule> ColumnsSketch::schedules(kb::NestOp nest, const ChipInfo &chip,
                                                const LaunchSizes &sizes,
                                                const Freedom &freedom) const {
-  for (auto over : nest.getOps<kb::OverOp>())
+  for (auto over : columnBody(nest).getOps<kb::OverOp>())
     for (kb::ReduceOp reduce : reductionsOf(over))
       if (!freedom.reassociate && !isIdempotent(reduce) &&
           !isIntegerType(declarationOf(nest, reduce.getName()).getType()))

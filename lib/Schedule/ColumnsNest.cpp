@@ -10,6 +10,20 @@
 using namespace kbopt;
 using namespace mlir;
 
+kb::WhenOp kbopt::columnGuard(kb::NestOp nest) {
+  Block &body = nest.getBody().front();
+  auto when = llvm::hasSingleElement(body) ? dyn_cast<kb::WhenOp>(body.front()) : kb::WhenOp();
+  bool hasLoops = false;
+  if (when)
+    when.getBody().walk([&](kb::OverOp) { hasLoops = true; });
+  return hasLoops && when.getText().empty() && when.getDomain() ? when : kb::WhenOp();
+}
+
+Block &kbopt::columnBody(kb::NestOp nest) {
+  kb::WhenOp guard = columnGuard(nest);
+  return guard ? guard.getBody().front() : nest.getBody().front();
+}
+
 kb::OverOp kbopt::sharedLoop(kb::OverOp top) {
   while (true) {
     Block &body = top.getBody().front();
@@ -27,7 +41,7 @@ std::string kbopt::columnDim(kb::NestOp nest) {
   int64_t most = 0;
   for (auto dim : nest.getDims().getAsRange<StringAttr>()) {
     int64_t bytes = 0;
-    for (auto over : nest.getOps<kb::OverOp>())
+    for (auto over : columnBody(nest).getOps<kb::OverOp>())
       over.getBody().walk([&](Operation *op) {
         for (kb::OperandAttr load : loadsOf(op)) {
           auto stride = strideAlong(load.getOffset(), dim);
@@ -60,7 +74,7 @@ static std::string whyNotOneStore(kb::NestOp nest) {
       reason = "'" + base + "' is read by threads that do not wait for its store";
     stored.insert(base);
   };
-  for (Operation &op : nest.getBody().front()) {
+  for (Operation &op : columnBody(nest)) {
     if (auto each = dyn_cast<kb::StoreOp>(op)) {
       // Its own operands are loaded by the thread that stores.
       for (kb::OperandAttr operand : loadsOf(&op))
@@ -100,12 +114,17 @@ std::string kbopt::whyNotColumns(kb::NestOp nest) {
   if (hasArrays)
     return "a point has an array of its own";
   bool reduces = false;
-  for (Operation &op : nest.getBody().front()) {
+  for (Operation &op : columnBody(nest)) {
     auto over = dyn_cast<kb::OverOp>(op);
     bool hasInner = false;
     op.walk([&](kb::OverOp inner) { hasInner |= inner.getOperation() != &op; });
     if (!over && hasInner)
       return "a loop stands under a condition";
+    // Threads of all columns compute scalars, inside the condition or not.
+    auto let = dyn_cast<kb::LetOp>(op);
+    if (let && columnGuard(nest) &&
+        (!loadsOf(let).empty() || let.getText().find_first_of("/%(") != StringRef::npos))
+      return "'" + let.getName().str() + "' is computed under a condition";
     if (!over)
       continue;
     kb::OverOp shared = sharedLoop(over);
@@ -127,12 +146,12 @@ std::string kbopt::whyNotColumns(kb::NestOp nest) {
 int64_t kbopt::columnVector(kb::NestOp nest, const LaunchSizes &sizes) {
   // Under a condition, columns are stored one by one.
   auto hasStore = [](kb::WhenOp when) { return !when.getOps<kb::StoreOp>().empty(); };
-  if (llvm::any_of(nest.getOps<kb::WhenOp>(), hasStore))
+  if (columnGuard(nest) || llvm::any_of(columnBody(nest).getOps<kb::WhenOp>(), hasStore))
     return 1;
   CudaText text(nest);
   std::string dim = columnDim(nest);
   int64_t bytes = 16;
-  for (auto over : nest.getOps<kb::OverOp>()) {
+  for (auto over : columnBody(nest).getOps<kb::OverOp>()) {
     Block &body = sharedLoop(over).getBody().front();
     for (Operation &op : body)
       for (kb::OperandAttr load : loadsOf(&op))

@@ -12,6 +12,12 @@
 
 namespace kbopt {
 
+/// The condition around everything that a point of \p nest does, the same for all threads of a
+/// column; null if there is none.
+kb::WhenOp columnGuard(kb::NestOp nest);
+/// What a point of \p nest does, inside that condition.
+mlir::Block &columnBody(kb::NestOp nest);
+
 /// The innermost loop of a chain that starts at \p top: what is around it runs scalars and nothing
 /// else.
 kb::OverOp sharedLoop(kb::OverOp top);

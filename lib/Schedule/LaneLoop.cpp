@@ -3,6 +3,7 @@
 
 #include "LaneLoop.h"
 #include "Accesses.h"
+#include "Packs.h"
 
 using namespace kbopt;
 using namespace mlir;
@@ -295,10 +296,16 @@ std::vector<Stream> kbopt::streamsOf(CudaText &text, Block &body, StringRef dim,
   StreamFinder finder{text, body, dim, shape, cached, needs, {}, {}};
   finder.streams.reserve(64);
   finder.run();
+  if (shape.packs && shape.vector == 1)
+    for (Stream &pack : packsOf(text, body, finder.streams, dim, needs))
+      finder.streams.push_back(std::move(pack));
   return std::move(finder.streams);
 }
 
 std::string kbopt::declaration(const Stream &stream, const LaneShape &shape) {
+  if (!stream.parts.empty())
+    return "alignas(16) " + elementType(stream) + " " + stream.array + "[" +
+           std::to_string(stream.parts.size()) + "];";
   std::string text =
       (shape.vector > 1 ? "alignas(16) " : "") + elementType(stream) + " " + stream.array;
   if (stream.place == Stream::Registers)
@@ -310,7 +317,9 @@ static void fillOne(CudaText &text, CodeLines &code, StringRef dim, const LaneSh
                     const Stream &stream, StringRef first) {
   text.setName(dim, first);
   std::string memory = text.operand(stream.operand);
-  if (shape.vector == 1) {
+  if (!stream.parts.empty()) {
+    printVector(code, stream.operand, stream.parts.size(), stream.array, memory, true);
+  } else if (shape.vector == 1) {
     code.line(held(stream, shape, "") + " = " + memory + ";");
   } else if (stream.isVector) {
     printVector(code, stream.operand, shape.vector, held(stream, shape, ""), memory, true);
@@ -424,10 +433,15 @@ void kbopt::printTurn(CudaText &text, CodeLines &code, Block &body, StringRef di
       usesDim(body, dim, [&](kb::OperandAttr operand) { return streamOf(operand) != nullptr; }))
     code.line("const int " + dim.str() + " = " + first + " + " + shape.element + ";");
   auto replaced = [&](kb::OperandAttr operand) {
-    const Stream *stream = streamOf(operand);
-    return stream ? held(*stream, shape, shape.element) : std::string();
+    if (const Stream *stream = streamOf(operand); stream && stream->parts.empty())
+      return held(*stream, shape, shape.element);
+    if (std::string part = partOf(text, streams, operand, dim); !part.empty())
+      return part;
+    return shape.outside ? shape.outside(operand) : std::string();
   };
   StatementPrinter print{text, code, replaced, partial};
+  if (shape.loop)
+    print.loops = [&](kb::OverOp over) { return shape.loop(code, over, replaced); };
   print.atomics = [&](kb::StoreOp store) {
     const Stream *stream = streamOf(store.getTarget());
     if (!stream || !stream->adds)
@@ -442,7 +456,9 @@ void kbopt::printTurn(CudaText &text, CodeLines &code, Block &body, StringRef di
       return;
     text.setName(dim, vectors || !isVector ? first.str() : first.str() + " + " + shape.element);
     std::string memory = text.operand(stream.operand);
-    if (stream.adds)
+    if (!stream.parts.empty())
+      printVector(code, stream.operand, stream.parts.size(), stream.array, memory, false);
+    else if (stream.adds)
       addVector(text, code, stream, dim, first, shape);
     else if (vectors)
       printVector(code, stream.operand, shape.vector, held(stream, shape, ""), memory, false);

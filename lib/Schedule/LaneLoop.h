@@ -28,6 +28,12 @@ struct LaneShape {
   bool addsVectors = false; ///< neighbouring floats are added by one atomic (sm_90)
   std::string counter;      ///< what counts iterations where it is not the dimension itself
   std::function<void(CodeLines &)> declare = {}; ///< prints what a turn derives from `counter`
+  bool packs = false; ///< elements that lie side by side in a body are moved at once (vector 1)
+  /// Prints a loop of the body, with what stands for elements; false where it is to be printed as
+  /// it is.
+  std::function<bool(CodeLines &, kb::OverOp, OperandText)> loop = {};
+  /// What stands for an element that no stream holds.
+  std::function<std::string(kb::OperandAttr)> outside = {};
 };
 
 /// An array element that a loop keeps outside memory for a while.
@@ -40,6 +46,8 @@ struct Stream {
   bool adds = false;                  ///< what is stored is added, by one atomic for a vector
   bool writesBack = true;             ///< the store reaches memory
   bool isVector = false;              ///< moved in accesses of up to 16 bytes
+  /// The elements of a pack, from `operand` on, which one access moves; empty where it is no pack.
+  std::vector<std::string> parts = {};
 };
 
 /// What a printed kernel has found out about the launch it needs.

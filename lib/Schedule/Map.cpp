@@ -6,7 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Accesses.h"
-#include "Points.h"
+#include "InnerLoops.h"
+#include "MapNest.h"
+#include "Separate.h"
 #include "Sketches.h"
 #include "Windows.h"
 
@@ -14,113 +16,6 @@ using namespace kbopt;
 using namespace mlir;
 
 namespace {
-
-/// A nest as one box of points: its dimensions and the inner ones around the statements.
-struct MapNest {
-  Box box;
-  Block *body;                ///< what runs for a point
-  SmallVector<Block *> outer; ///< blocks of scalars around it, outermost first
-  bool absorbs = false;       ///< an inner dimension is in the box, as its last one
-
-  explicit MapNest(kb::NestOp nest, bool absorbs) : box(nest), body(&nest.getBody().front()) {
-    while (absorbs) {
-      auto over = body->empty() ? kb::OverOp() : dyn_cast<kb::OverOp>(body->back());
-      bool onlyScalars =
-          llvm::all_of(llvm::drop_end(*body), [](Operation &op) { return isa<kb::LetOp>(op); });
-      if (!over || !onlyScalars || over.getOrder() != kb::LoopOrder::Any ||
-          !isBoxed(over.getExtent()) || CudaText(nest).hostExpression(over.getExtent()).empty())
-        break;
-      outer.push_back(body);
-      box.names.push_back(over.getName());
-      box.extents.push_back(over.getExtent());
-      body = &over.getBody().front();
-      this->absorbs = true;
-    }
-  }
-
-  static bool isBoxed(kb::ExprAttr extent) {
-    return llvm::none_of(extent.getLoops(), [&](StringAttr dim) { return dependsOn(extent, dim); });
-  }
-
-  /// Makes \p dim the fastest dimension.
-  void makeLast(StringRef dim) {
-    auto *found = llvm::find(box.names, dim);
-    size_t at = found - box.names.begin();
-    std::rotate(box.names.begin() + at, box.names.begin() + at + 1, box.names.end());
-    std::rotate(box.extents.begin() + at, box.extents.begin() + at + 1, box.extents.end());
-  }
-
-  bool hasInnerLoops() const {
-    bool found = false;
-    body->walk([&](kb::OverOp) { found = true; });
-    return found;
-  }
-
-  /// Bytes of the body's accesses that are neighbours along \p dim, less those that lie far apart.
-  int64_t neighbourBytes(StringRef dim) const {
-    int64_t bytes = 0;
-    auto look = [&](kb::OperandAttr operand) {
-      auto stride = strideAlong(operand.getOffset(), dim);
-      if (stride && *stride == 0)
-        return;
-      bytes += stride && *stride == 1 ? operand.getBytes() : -operand.getBytes();
-    };
-    body->walk([&](Operation *op) {
-      for (kb::OperandAttr load : loadsOf(op))
-        look(load);
-      if (auto store = dyn_cast<kb::StoreOp>(op))
-        look(store.getTarget());
-    });
-    return bytes;
-  }
-
-  /// Whether neighbours along \p dim add to neighbouring floats by atomics.
-  bool addsNeighbours(StringRef dim) const {
-    return llvm::any_of(body->getOps<kb::StoreOp>(), [&](kb::StoreOp store) {
-      kb::OperandAttr target = store.getTarget();
-      return store.getAtomic() == StringRef("atomicAdd") && target.getType() == "float" &&
-             strideAlong(target.getOffset(), dim) == 1;
-    });
-  }
-
-  /// Whether neighbours along \p dim access elements that lie apart.
-  bool hasFarAccesses(StringRef dim) const {
-    bool isFar = false;
-    auto look = [&](kb::OperandAttr operand) {
-      auto stride = strideAlong(operand.getOffset(), dim);
-      isFar |= !stride || std::abs(*stride) > 8;
-    };
-    body->walk([&](Operation *op) {
-      for (kb::OperandAttr load : loadsOf(op))
-        look(load);
-      if (auto store = dyn_cast<kb::StoreOp>(op))
-        look(store.getTarget());
-    });
-    return isFar;
-  }
-
-  /// Dimensions that may run over lanes, the best one first.
-  SmallVector<StringRef> laneDims() const {
-    SmallVector<StringRef> dims;
-    if (absorbs)
-      return {box.names.back()};
-    dims.assign(box.names.rbegin(), box.names.rend());
-    llvm::stable_sort(
-        dims, [&](StringRef a, StringRef b) { return neighbourBytes(a) > neighbourBytes(b); });
-    return dims;
-  }
-};
-
-/// With its inner parallel dimensions in the box where that gives lanes neighbours.
-MapNest mapNestOf(kb::NestOp nest, StringRef lanes) {
-  MapNest plain(nest, false), all(nest, true);
-  if (!all.absorbs || llvm::is_contained(plain.box.names, lanes))
-    return plain;
-  if (lanes.empty() && !plain.box.names.empty() &&
-      all.neighbourBytes(all.laneDims().front()) < all.neighbourBytes(plain.laneDims().front()))
-    return plain;
-  return all;
-}
 
 class MapPrinter {
 public:
@@ -139,10 +34,12 @@ private:
   MapNest map;
   Needs needs;
   LaneShape shape;
+  InnerShape inner; ///< of the loops of a point
   int64_t block = 256;
   int64_t rows = 0;     ///< of threads, where the grid has an axis for each dimension
   bool isPlane = false; ///< it has
   std::string threads, rowsName;
+  std::string whole; ///< points that vectors cover, where some may be left; empty: all of them
 
   std::string chooseShape();
   void nameThings();
@@ -151,104 +48,14 @@ private:
   void declareDims(CodeLines &to, llvm::function_ref<bool(StringRef)> isUsed);
   bool usesScalar(kb::ExprAttr expr);
   void declarePoint(CodeLines &to, llvm::function_ref<bool(StringRef)> isUsed);
+  bool hasTail() const;
+  void printTail(CodeLines &to);
   void printBody(CodeLines &to, ArrayRef<Stream> streams,
                  llvm::function_ref<bool(StringRef)> isUsed);
   std::string constants(StringRef body) const;
   void setGrid(GeneratedKernel &kernel);
-  llvm::StringSet<> separateParameters();
   std::string comment() const;
 };
-
-/// Whether every access to \p base is one element of a point, the same as that of \p other.
-bool isSameElement(kb::NestOp nest, kb::BaseAttr base, kb::BaseAttr other) {
-  CudaText text(nest);
-  std::set<std::string> offsets;
-  nest.walk([&](Operation *op) {
-    auto look = [&](kb::OperandAttr operand) {
-      if (operand.getBase() == base || operand.getBase() == other)
-        offsets.insert(text.expression(operand.getOffset()) + " * " +
-                       std::to_string(operand.getBytes()));
-    };
-    for (kb::OperandAttr load : loadsOf(op))
-      look(load);
-    if (auto store = dyn_cast<kb::StoreOp>(op))
-      look(store.getTarget());
-  });
-  return offsets.size() == 1;
-}
-
-/// Whether each point is a thread of the raised launch, which covers all of them: then memory that
-/// two parameters share would be a race between threads there, and only the order within a point
-/// matters.
-bool pointsAreThreads(kb::NestOp nest) {
-  bool hasLoops = false;
-  nest.walk([&](kb::OverOp) { hasLoops = true; });
-  if (hasLoops)
-    return false;
-  // Symbols of the requirements that more blocks help to meet: `bdim.x * gdim.x - n`.
-  std::set<StringRef> covered;
-  auto usesGrid = [](kb::ExprAttr expr) {
-    return llvm::any_of(llvm::seq(0u, 3u), [&](unsigned axis) {
-      return expr.getExpr().isFunctionOfSymbol(kb::gdimSymbol + axis);
-    });
-  };
-  auto symbolsOf = [](kb::ExprAttr expr) {
-    SmallVector<StringRef> names;
-    for (auto [index, name] : llvm::enumerate(expr.getSymbols()))
-      if (expr.getExpr().isFunctionOfSymbol(kb::firstNamedSymbol + index))
-        names.push_back(name.getValue());
-    return names;
-  };
-  auto requirements =
-      nest.getRequirements() ? *nest.getRequirements() : ArrayAttr::get(nest.getContext(), {});
-  for (auto each : requirements.getAsRange<kb::ExprAttr>()) {
-    AffineExpr first = each.getExpr();
-    SmallVector<AffineExpr> symbols;
-    for (unsigned i = 0; i < each.getMap().getNumSymbols(); ++i)
-      symbols.push_back(
-          i < kb::firstNamedSymbol
-              ? getAffineConstantExpr(i < kb::gdimSymbol ? 1 : 1000, nest.getContext())
-              : getAffineConstantExpr(10, nest.getContext()));
-    auto many = dyn_cast<AffineConstantExpr>(first.replaceSymbols(symbols));
-    for (unsigned i = kb::gdimSymbol; i < kb::firstNamedSymbol; ++i)
-      symbols[i] = getAffineConstantExpr(1, nest.getContext());
-    auto few = dyn_cast<AffineConstantExpr>(first.replaceSymbols(symbols));
-    if (usesGrid(each) && many && few && many.getValue() > few.getValue())
-      for (StringRef name : symbolsOf(each))
-        covered.insert(name);
-  }
-  return llvm::all_of(nest.getExtents().getAsRange<kb::ExprAttr>(), [&](kb::ExprAttr extent) {
-    SmallVector<StringRef> names = symbolsOf(extent);
-    return usesGrid(extent) || (!names.empty() && llvm::all_of(names, [&](StringRef name) {
-             return covered.count(name);
-           }));
-  });
-}
-
-/// Two parameters may be the same array where each point uses one element of both: then no thread
-/// sees what another one stores. Others must not overlap.
-llvm::StringSet<> MapPrinter::separateParameters() {
-  if (pointsAreThreads(nest))
-    return {};
-  Needs all;
-  llvm::StringSet<> separate = keepApart(text, all);
-  llvm::StringMap<kb::BaseAttr> bases;
-  nest.walk([&](Operation *op) {
-    for (kb::OperandAttr load : loadsOf(op))
-      bases[load.getBase().getName()] = load.getBase();
-    if (auto store = dyn_cast<kb::StoreOp>(op))
-      bases[store.getTarget().getBase().getName()] = store.getTarget().getBase();
-  });
-  for (const LaunchCondition &condition : all.conditions) {
-    if (!isSameElement(nest, bases[condition.text], bases[condition.other])) {
-      needs.disjoint(bases[condition.text], bases[condition.other]);
-    } else if (!llvm::is_contained(needs.conditions, condition)) {
-      separate.erase(condition.text);
-      separate.erase(condition.other);
-    }
-  }
-  return separate;
-}
 
 std::string MapPrinter::chooseShape() {
   StringRef lanes = schedule.string("lanes");
@@ -269,7 +76,9 @@ std::string MapPrinter::chooseShape() {
     return "the key 'block' must be a power of two from 32 to 1024";
   if (!llvm::isPowerOf2_64(shape.vector) || shape.vector > 16 || shape.turns < 1 || shape.turns > 8)
     return "the keys 'vector' and 'inflight' must be powers of two up to 16 and 8";
-  if (map.hasInnerLoops() || nest.getDomain())
+  if (map.hasInnerLoops())
+    inner = {std::exchange(shape.vector, 1), std::exchange(shape.turns, 1)};
+  if (nest.getDomain())
     shape.vector = shape.turns = 1;
   rows = schedule.integer("rows", 0);
   isPlane = rows > 0;
@@ -278,6 +87,8 @@ std::string MapPrinter::chooseShape() {
   if (isPlane && (map.box.size() < 2 || map.box.size() > 3 || shape.turns > 1))
     return "a grid with an axis for each dimension needs two or three of them and one access in "
            "flight";
+  if (hasTail())
+    return "";
   auto conditions = multipleConditions(nest, map.box.extents.back(), "", shape.vector);
   if (!conditions)
     return "the extent of '" + lanes.str() + "' is not known to be a multiple of anything";
@@ -289,10 +100,24 @@ std::string MapPrinter::chooseShape() {
   return "";
 }
 
+/// Whether the last points may be fewer than a vector has: threads of the first block compute them,
+/// one each.
+bool MapPrinter::hasTail() const {
+  auto constant = map.box.extents.back().getConstant();
+  return shape.vector > 1 && map.box.size() == 1 && map.outer.empty() &&
+         !(constant && *constant % shape.vector == 0);
+}
+
 std::string MapPrinter::comment() const {
   std::string what = "// Lanes run along '" + map.box.names.back().str() + "'";
-  if (map.neighbourBytes(map.box.names.back()) > 0)
-    what += ", so that they read and write neighbouring elements";
+  Neighbours neighbours;
+  for (Operation &op : *map.body)
+    neighbours.add(neighboursAlong(&op, map.box.names.back()));
+  if (neighbours.areSide)
+    what += neighbours.areApart ? ", along which some of the elements are neighbours"
+                                : ", so that they read and write neighbouring elements";
+  else if (neighbours.areApart)
+    what += ", along which the elements lie apart";
   if (shape.vector > 1)
     what += ", " + std::to_string(shape.vector) + "\n// at a time";
   if (shape.turns > 1)
@@ -310,6 +135,12 @@ void MapPrinter::nameThings() {
   shape.chunk = text.freshName("k");
   shape.element = text.freshName("e");
   shape.lanes = threads;
+  if (hasTail())
+    whole = text.freshName("whole");
+  shape.packs = shape.vector == 1;
+  shape.loop = [this](CodeLines &to, kb::OverOp over, OperandText replaced) {
+    return printInnerLoop(text, to, over, inner, replaced, needs);
+  };
   shape.isSingle = shape.turns == 1;
   shape.lane =
       shape.isSingle ? "blockIdx.x * " + threads + " + threadIdx.x" : text.freshName("lane");
@@ -397,6 +228,20 @@ void MapPrinter::declarePoint(CodeLines &to, llvm::function_ref<bool(StringRef)>
       StatementPrinter{text, to}.print(&op);
 }
 
+void MapPrinter::printTail(CodeLines &to) {
+  std::string extent = text.expression(map.box.extents.back());
+  if (!CudaText::isAtom(extent))
+    extent = "(" + extent + ")";
+  std::string left = extent + " % " + shape.width;
+  to.line("const int " + whole + " = " + extent + " - " + left + ";");
+  to.open("if (blockIdx.x == 0 && threadIdx.x < " + left + ")");
+  to.line("const int " + map.box.names.back() + " = " + whole + " + threadIdx.x;");
+  StatementPrinter print{text, to};
+  for (Operation &op : *map.body)
+    print.print(&op);
+  to.close();
+}
+
 void MapPrinter::printBody(CodeLines &to, ArrayRef<Stream> streams,
                            llvm::function_ref<bool(StringRef)> isUsed) {
   std::string dim = map.box.names.back().str(), extent = map.box.total(text);
@@ -410,6 +255,10 @@ void MapPrinter::printBody(CodeLines &to, ArrayRef<Stream> streams,
       to.line("const int " + map.box.names[0] + " = blockIdx.z;");
   }
   shape.declare = [&](CodeLines &inner) { declarePoint(inner, isUsed); };
+  if (!whole.empty()) {
+    printTail(to);
+    extent = whole;
+  }
   std::vector<Stream> toFill;
   for (const Stream &stream : streams)
     if (stream.place == Stream::Registers) {
@@ -487,7 +336,9 @@ llvm::Expected<GeneratedKernel> MapPrinter::run() {
                                    "could be one");
   // Printed once to see what of the point it needs.
   CodeLines draft(1);
+  CudaText before = text;
   printBody(draft, streams, [](StringRef) { return true; });
+  text = std::move(before);
   std::string all = draft.take();
   CodeLines code(1);
   printBody(code, streams, [&](StringRef name) { return timesMentioned(all, name) > 1; });
@@ -501,7 +352,7 @@ llvm::Expected<GeneratedKernel> MapPrinter::run() {
   GeneratedKernel kernel;
   kernel.name = name;
   setGrid(kernel);
-  llvm::StringSet<> unaliased = separateParameters();
+  llvm::StringSet<> unaliased = separateParameters(text, needs);
   std::string header = nest.getHeader() ? nest.getHeader()->str() + "\n" : "";
   kernel.definition = comment() + header + "__global__ void __launch_bounds__(" +
                       std::to_string(block) + ") " + name + "(" + text.parameters(unaliased) +
@@ -525,105 +376,14 @@ public:
   /// Neighbouring threads share most of a window, and load what lies side by side.
   bool isSurelyBetter(kb::NestOp nest) const override { return sumsWindows(nest); }
   std::vector<Schedule> schedules(kb::NestOp nest, const ChipInfo &chip, const LaunchSizes &sizes,
-                                  const Freedom &) const override;
+                                  const Freedom &) const override {
+    return mapSchedules(nest, chip, sizes);
+  }
   llvm::Expected<GeneratedKernel> print(kb::NestOp nest, StringRef name,
                                         const ChipInfo &chip) const override {
     return MapPrinter(nest, name, chip).run();
   }
 };
-
-/// The widest access of a lane, in elements.
-int64_t widestVector(kb::NestOp nest, const MapNest &map, StringRef dim, const LaunchSizes &sizes) {
-  if (map.hasInnerLoops() || nest.getDomain())
-    return 1;
-  CudaText text(nest);
-  int64_t bytes = 16;
-  for (Operation &op : *map.body) {
-    SmallVector<kb::OperandAttr> accesses = loadsOf(&op);
-    if (auto store = dyn_cast<kb::StoreOp>(op))
-      accesses.push_back(store.getTarget());
-    for (kb::OperandAttr each : accesses)
-      if (isVector(text, each, *map.body, dim, 2, nullptr))
-        bytes = std::min(bytes, each.getBytes());
-  }
-  int64_t vector = 16 / bytes;
-  auto extent =
-      valueAt(map.box.extents[llvm::find(map.box.names, dim) - map.box.names.begin()], sizes);
-  while (extent && *extent % vector != 0)
-    vector /= 2;
-  return vector;
-}
-
-/// The number of points for \p sizes, if they tell.
-std::optional<int64_t> pointsOf(const MapNest &map, const LaunchSizes &sizes) {
-  int64_t points = 1;
-  for (kb::ExprAttr extent : map.box.extents) {
-    auto count = valueAt(extent, sizes);
-    if (!count || llvm::MulOverflow(points, *count, points))
-      return std::nullopt;
-  }
-  return points;
-}
-
-std::vector<Schedule> MapSketch::schedules(kb::NestOp nest, const ChipInfo &chip,
-                                           const LaunchSizes &sizes, const Freedom &) const {
-  std::vector<Schedule> all;
-  MapNest map = mapNestOf(nest, "");
-  bool hasAxes = map.box.size() == 2 || map.box.size() == 3;
-  auto add = [&](StringRef lanes, int64_t block, int64_t vector, int64_t inflight,
-                 int64_t rows = 0) {
-    Schedule schedule("map");
-    schedule.set("lanes", lanes)
-        .set("block", block)
-        .set("vector", vector)
-        .set("inflight", inflight)
-        .set("rows", rows);
-    bool adds = map.addsNeighbours(lanes);
-    if (adds)
-      schedule.set("adds", "single");
-    if (llvm::is_contained(all, schedule))
-      return;
-    all.push_back(schedule);
-    if (adds && (vector == 2 || vector == 4) && chip.computeMajor >= 9)
-      all.push_back(schedule.set("adds", "vector"));
-  };
-  SmallVector<StringRef> dims = map.laneDims();
-  StringRef best = dims.front();
-  int64_t vector = widestVector(nest, map, best, sizes);
-  if (map.hasInnerLoops()) {
-    // Few points with much to do each: smaller blocks reach more multiprocessors.
-    auto points = pointsOf(map, sizes);
-    if (points && *points < int64_t(256 * chip.smCount) && !hasAxes)
-      for (int64_t block : {64, 32})
-        add(best, block, 1, 1);
-    for (StringRef dim : ArrayRef(dims).take_front(2))
-      for (int64_t block : {256, 128})
-        add(dim, block, 1, 1, hasAxes ? block / 32 : 0);
-    return all;
-  }
-  if (hasAxes) {
-    add(best, 256, vector, 1, 8);
-    // What lanes read far apart lies beside what the rows of the block read: square blocks use
-    // whole lines.
-    if (map.hasFarAccesses(best)) {
-      add(best, 1024, 1, 1, 32);
-      add(best, 256, 1, 1, 16);
-    }
-    add(best, 256, vector, 1, 4);
-    add(best, 256, vector, 1, 1);
-  }
-  add(best, 256, vector, 1);
-  add(best, 256, 1, 4);
-  if (vector > 2)
-    add(best, 256, vector / 2, 2);
-  add(best, 256, vector, 2);
-  add(best, 512, vector, 1);
-  add(best, 128, vector, 1);
-  add(best, 256, 1, 1);
-  if (dims.size() > 1)
-    add(dims[1], 256, 1, 1);
-  return all;
-}
 
 } // namespace
 

@@ -176,6 +176,7 @@ void RowsPrinter::laneLoop(kb::OverOp over) {
     own.turns = 0;
     own.vector = isVectorLoop(over) ? schedule.integer("vector", 1) : 1;
   }
+  own.packs = own.vector == 1;
   if (own.vector > 1) {
     auto conditions = multipleConditions(nest, over.getExtent(), "", own.vector);
     for (const std::string &condition : *conditions)

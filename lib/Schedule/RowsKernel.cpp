@@ -5,6 +5,7 @@
 // should hold, what the launch must satisfy, and the sums that a block adds to memory in the end.
 //
 //===----------------------------------------------------------------------===//
+#include "Accesses.h"
 #include "Points.h"
 #include "RowsPrinter.h"
 #include "Sketches.h"
@@ -16,8 +17,13 @@ std::string RowsPrinter::comment(StringRef points) const {
   std::string who = team.isBlock() ? "The threads of a block"
                     : size == 32   ? "The lanes of a warp"
                                    : std::to_string(size) + " lanes";
-  std::string what = who + " share one " + points.str() +
-                     ", so that neighbouring threads read neighbouring\n// elements";
+  std::string what = who + " share one " + points.str();
+  Neighbours neighbours;
+  for (kb::OverOp over : lanes)
+    neighbours.add(neighboursAlong(over, over.getName()));
+  if (neighbours.areSide)
+    what += neighbours.areApart ? ". Some of what neighbouring threads read\n// lies side by side"
+                                : ", so that neighbouring threads read neighbouring\n// elements";
   if (!cache.streams.empty())
     what += "; what is read again waits in registers";
   if (!sums.empty())

@@ -156,7 +156,34 @@ std::string ScanNest::find() {
     return "no loop carries a value from one element to the next";
   if (std::string why = findNeeded(); !why.empty())
     return why;
+  findSlot();
   return checkMemory();
+}
+
+void ScanNest::findSlot() {
+  llvm::DenseSet<Attribute> loaded;
+  nest.walk([&](Operation *op) {
+    for (kb::OperandAttr load : loadsOf(op))
+      loaded.insert(load.getBase());
+  });
+  for (Operation *op : after) // is done before the elements
+    if (auto store = dyn_cast<kb::StoreOp>(op);
+        store && loaded.contains(store.getTarget().getBase()))
+      return;
+  for (Operation *op : body)
+    if (auto store = dyn_cast<kb::StoreOp>(op);
+        store && !guard && carried.size() == 1 &&
+        store.getTarget().getType() == carried.front().type &&
+        !loaded.contains(store.getTarget().getBase()) &&
+        !usesNameOf(store.getTarget().getOffset(), *block))
+      slot = store.getTarget();
+}
+
+std::string ScanNest::whyNoSlot() const {
+  if (slot)
+    return "";
+  return carried.size() > 1 ? "several values grow along a row"
+                            : "no output that is not read can hold the sums of tiles";
 }
 
 std::string ScanNest::findLoop(kb::OverOp over) {

@@ -47,6 +47,12 @@ struct ScanNest {
   std::string whyNot() const { return reason; }
   bool isExact() const; ///< its values are integers
 
+  /// What every element stores, of the type of the one carried value: where a value may wait until
+  /// the element is computed. Null if there is none.
+  kb::OperandAttr slot;
+  /// Why there is none; empty if there is one.
+  std::string whyNoSlot() const;
+
 private:
   kb::NestOp nest;
   mlir::Block *top = nullptr; ///< that the loop stands in
@@ -57,6 +63,7 @@ private:
   std::string findSum(kb::OverOp over);
   std::string findNeeded();
   std::string checkMemory();
+  void findSlot();
 };
 
 } // namespace kbopt

@@ -7,8 +7,8 @@ using namespace kbopt;
 
 llvm::ArrayRef<const Sketch *> kbopt::sketches() {
   static const std::vector<const Sketch *> all = {
-      &scanSketch(),  &contractionSketch(), &columnsSketch(), &rowsSketch(),
-      &reuseSketch(), &stencilSketch(),     &mapSketch(),     &scatterSketch()};
+      &scanSketch(),      &contractionSketch(), &columnsSketch(), &rowsSketch(),   &reuseSketch(),
+      &transposeSketch(), &stencilSketch(),     &mapSketch(),     &scatterSketch()};
   return all;
 }
 

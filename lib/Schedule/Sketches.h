@@ -16,6 +16,7 @@ const Sketch &contractionSketch();
 const Sketch &mapSketch();
 const Sketch &columnsSketch();
 const Sketch &stencilSketch();
+const Sketch &transposeSketch();
 const Sketch &reuseSketch();
 const Sketch &scatterSketch();
 const Sketch &scanSketch();

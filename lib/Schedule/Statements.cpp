@@ -97,7 +97,8 @@ void StatementPrinter::print(Operation *op) {
     print(when.getBody().front());
     code.close();
   } else if (auto over = dyn_cast<kb::OverOp>(op)) {
-    this->over(over);
+    if (!loops || !loops(over))
+      this->over(over);
   } else if (auto reduce = dyn_cast<kb::ReduceOp>(op)) {
     auto found = partial.find(reduce.getName().str());
     combine(reduce, found == partial.end() ? reduce.getName() : StringRef(found->second),

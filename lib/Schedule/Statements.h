@@ -22,6 +22,8 @@ struct StatementPrinter {
   std::map<std::string, std::string> partial = {};
   /// Prints an atomic in another way; false where it is to be printed as it is.
   std::function<bool(kb::StoreOp)> atomics = {};
+  /// Prints a loop in another way; false where it is to be printed as it is.
+  std::function<bool(kb::OverOp)> loops = {};
   /// The flag of the loop that is printed, where a break stands for clearing it.
   std::string leaves = {};
 

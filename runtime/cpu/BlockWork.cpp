@@ -59,6 +59,37 @@ double BlockWork::imbalance() const {
   return all.blocks > 0 ? costOf(most) * all.blocks / all.work : 1;
 }
 
+std::vector<uint64_t> blocksByWork(std::span<const uint64_t> work, uint64_t count) {
+  // Multiples of an odd number near 2^64 over the golden ratio (Knuth, The Art of Computer
+  // Programming, volume 3, section 6.4).
+  constexpr uint64_t factor = 0x9e3779b97f4a7c15;
+  struct Entry {
+    uint64_t work, order, number;
+    bool operator<(const Entry &other) const {
+      return work != other.work ? work < other.work : order < other.order;
+    }
+  };
+  std::vector<Entry> all;
+  double total = 0;
+  for (uint64_t number = 0; number < work.size(); ++number) {
+    all.push_back({rounded(work[number]), number * factor, number});
+    total += costOf(work[number]);
+  }
+  std::sort(all.begin(), all.end());
+  std::vector<uint64_t> chosen;
+  double before = 0;
+  uint64_t part = 0;
+  for (const Entry &each : all) {
+    before += costOf(work[each.number]);
+    if (part == count || before * double(count) <= (double(part) + 0.5) * total)
+      continue;
+    chosen.push_back(each.number);
+    ++part; // a block longer than a part stands for one; the next one follows it
+  }
+  std::sort(chosen.begin(), chosen.end());
+  return chosen;
+}
+
 void AtomicLines::add(uint64_t address) {
   const uint64_t line = address / lineBytes;
   if (line != lastLine) {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -32,6 +33,11 @@ private:
   std::map<uint64_t, Class> classes; ///< blocks of about the same work, by that work
   uint64_t most = 0;
 };
+
+/// The numbers of at most \p count blocks, in rising order, of which one stands for each of equal
+/// parts of the work of all: \p work is that of every block. Blocks of like work are taken in an
+/// order that no pattern of their numbers repeats.
+std::vector<uint64_t> blocksByWork(std::span<const uint64_t> work, uint64_t count);
 
 /// How many lanes update each line of global memory by atomics.
 class AtomicLines {

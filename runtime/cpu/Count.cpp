@@ -7,6 +7,7 @@
 #include "Requests.h"
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <map>
 #include <string_view>
 
@@ -28,6 +29,9 @@ struct Sample {
   std::vector<double> threadExecutions, warpExecutions; ///< of basic blocks
   double barrierLanes = 0, warpBarrierLanes = 0, shuffleLanes = 0, voteLanes = 0;
   double imbalance = 0; ///< of its warps
+  double sectors() const {
+    return sum.globalLoad.sectors + sum.globalStore.sectors + sum.globalAtomic.sectors;
+  }
   double blocks = 0;
   uint64_t work = 0; ///< instructions of its threads
 
@@ -38,7 +42,8 @@ struct Sample {
 };
 
 struct State {
-  bool isActive = false, isSampled = false;
+  bool isActive = false, isSampled = false, isSurvey = false;
+  std::vector<uint64_t> chosen; ///< blocks, in rising order; empty: they are spread over the grid
   uint64_t blocks = 0, samples = 0, sampled = 0;
   std::vector<Sample> counted;          ///< one for all where every block is sampled
   std::vector<MemorySpace> spaceOfSite; ///< where its first request went
@@ -82,12 +87,26 @@ LineCounters &lineOf(Sample &sample, const char *file, unsigned line) {
   return counters;
 }
 
-/// Number of the i-th sampled block: the middles of equal parts of the grid. Of the first part it
-/// is the first block, which has work where any block has.
+/// Number of the i-th sampled block where they are spread over the grid: a place in the i-th of
+/// equal parts that differs from part to part, so that a pattern of blocks is not met at one place
+/// of it. Of the first part it is the first block, which has work where any has.
 uint64_t samplePosition(uint64_t i) {
+  constexpr double golden = 0.6180339887498949;
   if (i == 0)
     return 0;
-  return static_cast<uint64_t>((double(i) + 0.5) * double(state.blocks) / double(state.samples));
+  const double within = double(i) * golden - std::floor(double(i) * golden);
+  return static_cast<uint64_t>((double(i) + within) * double(state.blocks) / double(state.samples));
+}
+
+bool isChosen(uint64_t linear) {
+  if (!state.chosen.empty())
+    return std::binary_search(state.chosen.begin(), state.chosen.end(), linear);
+  // Blocks may come in any order: the sample that this one would be.
+  auto i = static_cast<uint64_t>(double(linear) * double(state.samples) / double(state.blocks));
+  bool found = false;
+  for (uint64_t k = i ? i - 1 : 0; k <= i + 1 && k < state.samples; ++k)
+    found |= samplePosition(k) == linear;
+  return found;
 }
 
 MemorySpace resolve(MemorySpace space, uint64_t address) {
@@ -308,6 +327,36 @@ std::vector<double> sampleWeights() {
   return state.work.weights(works);
 }
 
+/// The standard error of a total that the sampled blocks are scaled to, over that total: what they
+/// have of it for each instruction differs from block to block. Cochran, Sampling Techniques, 3rd
+/// edition, section 6.4.
+double errorOf(const std::vector<double> &weights, double (*amount)(const Sample &)) {
+  double work = 0, all = 0, squares = 0;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    work += weights[i] * double(state.counted[i].work);
+    all += weights[i] * amount(state.counted[i]);
+  }
+  if (work == 0 || all == 0)
+    return 0;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    const Sample &sample = state.counted[i];
+    const double differs = amount(sample) - all / work * double(sample.work);
+    squares += weights[i] * std::max(0.0, weights[i] - 1) * differs * differs;
+  }
+  return std::sqrt(squares) / all;
+}
+
+/// The largest such error of what the model asks of memory.
+double sampleError(const std::vector<double> &weights) {
+  if (state.areAllSampled())
+    return 0;
+  return std::max(errorOf(weights, [](const Sample &sample) { return sample.sectors(); }),
+                  errorOf(weights, [](const Sample &sample) {
+                    return sample.sum.sharedLoad.sharedWavefronts +
+                           sample.sum.sharedStore.sharedWavefronts;
+                  }));
+}
+
 } // namespace
 
 void beginLaunch() {
@@ -322,15 +371,21 @@ void beginLaunch() {
   state.spaceOfSite.resize(machine.info->siteCount);
 }
 
+bool needsSurvey() { return state.isActive && !state.areAllSampled(); }
+
+void beginSurvey() { state.isSurvey = true; }
+
+uint64_t workSoFar() { return kbrt_work; }
+
+void chooseBlocks(std::span<const uint64_t> work) {
+  state.chosen = blocksByWork(work, state.samples);
+}
+
 bool beginBlock(uint64_t linear) {
   if (!state.isActive)
     return false;
   state.workBefore = kbrt_work;
-  // Blocks may come in any order: the sample that this one would be.
-  auto i = static_cast<uint64_t>(double(linear) * double(state.samples) / double(state.blocks));
-  state.isSampled = false;
-  for (uint64_t k = i ? i - 1 : 0; k <= i + 1 && k < state.samples; ++k)
-    state.isSampled |= samplePosition(k) == linear;
+  state.isSampled = !state.isSurvey && isChosen(linear);
   if (!state.isSampled)
     return false;
   if (state.counted.empty() || !state.areAllSampled())
@@ -401,6 +456,7 @@ KernelCounters endLaunch() {
   if (total.blocks > 0)
     result.warpImbalance = total.imbalance / total.blocks;
   result.blockImbalance = state.work.imbalance();
+  result.sampleError = float(sampleError(weights));
   TrafficCounters &traffic = result.traffic;
   traffic.uniqueIsExact = state.sampled == state.blocks;
   traffic.uniqueReadBytes = state.read.extrapolatedBytes(weights);

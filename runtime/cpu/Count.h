@@ -9,10 +9,19 @@
 #define KBRT_COUNT_H
 
 #include "Machine.h"
+#include <span>
 
 namespace kbrt::count {
 
 void beginLaunch();
+/// Whether the launch has more blocks than are sampled, so that it matters which ones are.
+bool needsSurvey();
+/// From now on no block is sampled; what each one executes is told by `workSoFar`.
+void beginSurvey();
+uint64_t workSoFar();
+/// Samples blocks by what each of them executes (see `blocksByWork`). Without this call they are
+/// spread over the grid.
+void chooseBlocks(std::span<const uint64_t> work);
 /// True if the block is sampled: its threads run the counted body as fibers.
 bool beginBlock(uint64_t linear);
 /// Of every block, sampled or not.

@@ -109,7 +109,8 @@ Json json(const KernelCounters &c) {
             {"fp64Operations", c.fp64Operations},
             {"tensorOperations", c.tensorOperations},
             {"warpImbalance", c.warpImbalance},
-            {"blockImbalance", c.blockImbalance}};
+            {"blockImbalance", c.blockImbalance},
+            {"sampleError", c.sampleError}};
   const std::pair<const char *, const AccessCounters *> accesses[] = {
       {"globalLoad", &c.globalLoad},     {"globalStore", &c.globalStore},
       {"globalAtomic", &c.globalAtomic}, {"sharedLoad", &c.sharedLoad},

@@ -19,7 +19,10 @@
 #include <cstring>
 #include <mutex>
 #include <numeric>
+#include <span>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace kbrt {
 
@@ -212,8 +215,9 @@ void runBlock(const BlockOrder &, uint64_t linear, std::vector<uint32_t> &order,
   machine.isCounting = false;
 }
 
-/// Runs all blocks. Stopped kernels leave from anywhere below to sigsetjmp here.
-void runGrid(LaunchResult &result, const LaunchOptions &options, size_t usable) {
+/// Runs all blocks in their order. Stopped kernels leave from anywhere below to sigsetjmp here.
+/// Calls \p after with the number of each block that ended.
+template <class After> void runBlocks(const LaunchOptions &options, size_t usable, After after) {
   uint64_t blocks = machine.gridDim.count(), random = options.seed;
   static std::vector<uint32_t> order;
   order.resize(machine.block.threads);
@@ -223,12 +227,56 @@ void runGrid(LaunchResult &result, const LaunchOptions &options, size_t usable) 
   int previousRounding = fegetround();
   fesetround(options.rounding);
   if (sigsetjmp(machine.wayOut, 1) == 0)
-    for (uint64_t i = 0; i < blocks; ++i)
+    for (uint64_t i = 0; i < blocks; ++i) {
       runBlock(blockOrder, blockOrder[i], order, random, options, usable);
+      after(machine.blockLinear);
+    }
   machine.isRunning = false;
   machine.isCounting = false;
   kbrt_current = nullptr;
   fesetround(previousRounding);
+}
+
+/// Tells the counters what each block executes, before the blocks that they sample are chosen. All
+/// blocks run in a copy of the process, which leaves memory as it is. Where there can be no copy,
+/// or a block does not end, nothing is told.
+void surveyBlocks(const LaunchOptions &options, size_t usable) {
+  constexpr uint64_t mostBlocks = 1 << 20;
+  const uint64_t blocks = machine.gridDim.count();
+  if (!count::needsSurvey() || blocks > mostBlocks)
+    return;
+  void *shared = mmap(nullptr, blocks * sizeof(uint64_t), PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED)
+    return;
+  auto *work = static_cast<uint64_t *>(shared); // one more than the work; 0: it has not ended
+  const pid_t copy = fork();
+  if (copy == 0) {
+    for (int stream : {STDOUT_FILENO, STDERR_FILENO})
+      close(stream); // the blocks print once more
+    count::beginSurvey();
+    uint64_t before = count::workSoFar();
+    runBlocks(options, usable, [&](uint64_t number) {
+      const uint64_t now = count::workSoFar();
+      work[number] = now - before + 1;
+      before = now;
+    });
+    _exit(0);
+  }
+  while (copy > 0 && waitpid(copy, nullptr, 0) < 0 && errno == EINTR)
+    ;
+  if (copy > 0 && std::find(work, work + blocks, 0) == work + blocks) {
+    for (uint64_t i = 0; i < blocks; ++i)
+      --work[i];
+    count::chooseBlocks({work, size_t(blocks)});
+  }
+  munmap(shared, blocks * sizeof(uint64_t));
+}
+
+/// Runs all blocks.
+void runGrid(const LaunchOptions &options, size_t usable) {
+  surveyBlocks(options, usable);
+  runBlocks(options, usable, [](uint64_t) {});
 }
 
 } // namespace
@@ -285,7 +333,7 @@ LaunchResult launch(Image &image, const KernelInfo &kernel, void *const *args, D
   if (isCheck)
     check::onLaunch();
   count::beginLaunch();
-  runGrid(result, options, usable);
+  runGrid(options, usable);
   if (isCheck)
     races::settle();
   if (machine.info->mode == ImageMode::Count && result.status == LaunchStatus::Ok)

@@ -31,7 +31,7 @@ struct LaunchCondition {
 struct GeneratedKernel {
   std::string name;
   /// Helpers, if any, and the kernel with a comment of at most three lines that says
-  /// why it is faster. Its parameters are those of the raised kernel, in their order and under
+  /// why it is faster; then those of `then`, in their order. Its parameters are those of the raised kernel, in their order and under
   /// their names, then `extraParameters`.
   std::string definition;
   /// Declaration ("int rows") and the expression that the launch passes.
@@ -39,6 +39,11 @@ struct GeneratedKernel {
   std::string gridX, gridY = "1", gridZ = "1";
   std::string blockX, blockY = "1", blockZ = "1";
   std::string dynamicSharedBytes; ///< empty: none
+  /// A further kernel that `definition` defines, launched with the same arguments.
+  struct Launch {
+    std::string name, gridX, blockX;
+  };
+  std::vector<Launch> then; ///< right after it, in this order
   std::vector<LaunchCondition> conditions;
   /// C++ conditions under which it is worth launching where another kernel of the same schedule
   /// could run, too.

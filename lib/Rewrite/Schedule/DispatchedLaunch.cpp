@@ -222,6 +222,15 @@ llvm::Expected<std::string> Dispatcher::conditionText(const Choice &choice) cons
 
 llvm::Expected<std::string> Dispatcher::fastLaunch(const LaunchText &launch) const {
   llvm::Expected<std::string> text = fastLaunch(launch, generated);
+  for (const GeneratedKernel::Launch &each : generated.then) {
+    GeneratedKernel next = generated;
+    next.name = each.name, next.gridX = each.gridX, next.blockX = each.blockX;
+    next.gridY = next.gridZ = next.blockY = next.blockZ = "1";
+    llvm::Expected<std::string> after = fastLaunch(launch, next);
+    if (!text || !after)
+      return text ? after.takeError() : text.takeError();
+    *text += "\n" + *after;
+  }
   if (!text || !last)
     return text;
   llvm::Expected<std::string> after = fastLaunch(launch, *last);

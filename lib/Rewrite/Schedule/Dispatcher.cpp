@@ -97,19 +97,20 @@ bool Dispatcher::standsBefore(const LaunchFact &fact) const {
                                      kernel.function()->getEndLoc(), fact.call->getBeginLoc());
 }
 
-/// What declares the kernel that \p definition ends with.
-static std::string declarationOf(StringRef definition) {
-  return definition.substr(definition.rfind("__global__"))
-             .take_until([](char c) { return c == '{'; })
-             .rtrim()
-             .str() +
-         ";\n";
+/// What declares the kernels that \p definition defines.
+static std::string declarationsOf(StringRef definition) {
+  constexpr StringRef word = "__global__";
+  std::string all;
+  for (size_t at = definition.find(word); at != StringRef::npos;
+       at = definition.find(word, at + word.size()))
+    all += definition.substr(at).take_until([](char c) { return c == '{'; }).rtrim().str() + ";\n";
+  return all;
 }
 
 std::string Dispatcher::declarations() const {
-  std::string all = declarationOf(generated.definition);
+  std::string all = declarationsOf(generated.definition);
   if (last)
-    all += declarationOf(last->definition);
+    all += declarationsOf(last->definition);
   return hasTest() ? all + test.declaration(generated.name, choices.front().launch) + ";\n" : all;
 }
 

@@ -62,7 +62,7 @@ static std::vector<const Sketch *> sketchesFor(kb::NestOp nest) {
     std::rotate(inOrder.begin(), scatter, std::next(scatter));
   auto map = llvm::find(inOrder, findSketch("map"));
   if (isMapOfRows(nest)) { // lanes along the loop need no team
-    std::rotate(inOrder.begin(), map, std::next(map));
+    std::rotate(inOrder.begin(), llvm::find(inOrder, findSketch("transpose")), inOrder.end());
     return inOrder;
   }
   auto first =

@@ -25,7 +25,7 @@ using llvm::StringRef;
 static StringRef wordFor(const Schedule &schedule) {
   return llvm::StringSwitch<StringRef>(schedule.sketch())
       .Case("map", "wide")
-      .Cases({"contraction", "reuse", "stencil"}, "tiled")
+      .Cases({"contraction", "reuse", "stencil", "transpose"}, "tiled")
       .Default(schedule.sketch());
 }
 

@@ -95,6 +95,9 @@ struct KernelCounters {
   std::string kernel;
   uint64_t blocks = 0, sampledBlocks = 0; ///< counts, not scaled
   unsigned threadsPerBlock = 0;
+  /// Standard error of what is scaled from the sampled blocks, over the value: global sectors or
+  /// shared wavefronts, whichever is less certain. 0 where all blocks are counted.
+  float sampleError = 0;
   uint64_t staticSharedBytes = 0, dynamicSharedBytes = 0; ///< per block
 
   double warps = 0;

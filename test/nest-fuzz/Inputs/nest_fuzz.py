@@ -27,7 +27,8 @@ SKETCHES = {
     "contraction": {"bm": [32, 64], "bn": [32, 64], "bk": [8, 16], "tm": [4, 8], "tn": [4, 8], "stages": [1, 2, 3], "split": [1, 2, 4]},
     "stencil": {"bm": [32], "bn": [32]},
     "reuse": {"block": [32, 64, 128], "bk": [8, 32, 128], "inflight": [1, 2, 4]},
-    "scan": {"team": [32, 64, 128, 256], "vector": [1, 2, 4], "rows": [1, 2, 8]},
+    "scan": {"team": [32, 64, 128, 256], "vector": [1, 2, 4, 8], "rows": [1, 2, 8], "launches": [1, 1, 3]},
+    "transpose": {"tile": [16, 32, 64], "vector": [1, 2, 4], "block": [64, 128, 256]},
     "scatter": {"combine": ["thread", "block", "runs", "match", "bins"], "bins": [1, 16, 64, 100], "block": [32, 64, 256], "inflight": [1, 2, 4, 16],
                 "along": ["none", "none", "r", "i"]},
     "convolution": {"bm": [32, 64], "bn": [32, 64], "bk": [8, 16, 32], "tm": [4, 8], "tn": [4, 8], "stages": [2, 2, 3], "vector": [1, 4], "split": [1, 1, 2]},
@@ -45,7 +46,7 @@ CLASS = {"product": ["contraction", "rows", "map"], "rows": ["rows", "columns"],
          "tiledproduct": ["contraction", "map"], "online": ["rows"], "moving": ["rows", "columns"],
          "jacobian": ["rows", "rows", "map", "contraction"], "means": ["rows", "map"], "batched": ["map"], "halves": ["rows", "map"],
          "structs": ["rows", "map"], "gathers": ["map", "rows"], "instances": ["rows", "map"], "launchloop": ["map", "rows", "contraction"],
-         "ended": ["map", "rows"], "placed": ["map"], "paired": ["map"], "worded": ["rows", "map", "columns"], "fields": ["rows", "map"],
+         "ended": ["map", "rows"], "placed": ["map"], "turned": ["transpose", "transpose", "transpose", "map"], "quads": ["map", "map", "rows"], "plane": ["map", "transpose"], "digits": ["map", "transpose"], "paired": ["map"], "worded": ["rows", "map", "columns"], "fields": ["rows", "map"],
          "carried": ["scan", "scan", "scan", "map"], "counted": ["rows"],
          "scattered": ["scatter", "scatter", "scatter", "map"], "bodies": ["reuse", "reuse", "reuse", "rows", "map"], "sharing": ["rows", "map"], "halos": ["map", "rows", "stencil"], "accessed": ["map", "rows"], "joined": ["map", "rows"], "halfproduct": ["half", "half", "wgmma", "wgmma", "contraction"], "convolutions": ["convolution", "convolution", "convolution", "rows", "map"], "coarseproduct": ["tf32", "tf32", "contraction"]}
 SIMPLER = ("jacobian", "means", "product")

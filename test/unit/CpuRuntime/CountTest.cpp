@@ -62,6 +62,16 @@ void fewBlocks(void **args, const Block *block, Thread *thread) {
       kbrt_count_access(0, in + k, k);
 }
 
+/// One block of each 64 reads in[k] 100 times, and every second of these with all sectors apart.
+void scatteredBlocks(void **args, const Block *block, Thread *thread) {
+  auto *in = argument<float *>(args, 0);
+  const uint32_t place = argument<uint32_t>(args, 1);
+  const uint64_t stride = block->ctaid.x / 64 % 2 ? argument<uint32_t>(args, 2) : 0;
+  for (uint64_t k = 0; k < 100 && block->ctaid.x % 64 == place; ++k)
+    if (enterBlock(thread))
+      kbrt_count_access(0, in + k + stride * thread->lane, k);
+}
+
 /// Blocks take turns at `spread` lines of counters.
 void atomicsToLines(void **args, const Block *block, Thread *thread) {
   int *counter = argument<int *>(args, 0) + 32 * (block->ctaid.x % argument<uint32_t>(args, 1));
@@ -195,6 +205,37 @@ TEST(Count, BlocksWithoutWorkStandForThemselves) {
   EXPECT_EQ(c.sampledBlocks, 4u);
   EXPECT_NEAR(c.globalLoad.requests, 4 * 100, 1);
   EXPECT_NEAR(c.blockImbalance, 64 / 4, 0.1);
+}
+
+TEST(Count, BlocksWithWorkAreFoundWhereverTheyLie) {
+  for (uint32_t place : {0u, 16u, 37u, 63u}) {
+    CountImage image;
+    DeviceArray<float> in(128);
+    KernelCounters c =
+        image.count(scatteredBlocks, {256}, {32}, {8, 4, 4}, in.data, place, uint32_t(0));
+    EXPECT_EQ(c.sampledBlocks, 4u) << place;
+    EXPECT_NEAR(c.globalLoad.requests, 4 * 100, 4) << place; // 252 blocks are started, too
+    EXPECT_NEAR(c.blockImbalance, 64, 1) << place;
+    EXPECT_LT(c.sampleError, 0.01) << place;
+  }
+}
+
+TEST(Count, TellsHowSureScaledCountersAre) {
+  CountImage image;
+  image.options.sampledBlocks = 16;
+  DeviceArray<float> in(128 + 8 * 32);
+  KernelCounters c =
+      image.count(scatteredBlocks, {64 * 32}, {32}, {8, 4, 4}, in.data, 5u, uint32_t(8));
+  EXPECT_EQ(c.sampledBlocks, 16u);
+  // Half of the blocks with work have 32 sectors for one: 16.5 in the mean.
+  EXPECT_GT(c.sampleError, 0.1);
+  EXPECT_NEAR(c.globalLoad.sectors / (32 * 100 * 16.5), 1, 2.5 * c.sampleError);
+  CountImage all;
+  all.options.sampledBlocks = 0;
+  KernelCounters exact =
+      all.count(scatteredBlocks, {64 * 32}, {32}, {8, 4, 4}, in.data, 5u, uint32_t(8));
+  EXPECT_EQ(exact.sampleError, 0);
+  EXPECT_EQ(exact.globalLoad.sectors, 32 * 100 * 16.5);
 }
 
 TEST(Count, AtomicsOfAllBlocksMeet) {

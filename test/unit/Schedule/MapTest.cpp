@@ -77,8 +77,13 @@ TEST_F(Map, MovesVectors) {
 // at a time.
 __global__ void __launch_bounds__(256) fast(float *out, const float *a, int n) {
   constexpr int threads = 256, width = 4;
+  const int whole = n - n % width;
+  if (blockIdx.x == 0 && threadIdx.x < n % width) {
+    const int i = whole + threadIdx.x;
+    out[i] = 2 * a[i];
+  }
   const int first = (blockIdx.x * threads + threadIdx.x) * width;
-  if (first >= n)
+  if (first >= whole)
     return;
   alignas(16) float as[width];
   *reinterpret_cast<float4 *>(as) = *reinterpret_cast<const float4 *>(&a[first]);
@@ -90,7 +95,7 @@ __global__ void __launch_bounds__(256) fast(float *out, const float *a, int n) {
 }
 )");
   EXPECT_EQ(kernel.gridX, "(n + 1023) / 1024");
-  EXPECT_EQ(kernel.conditions.size(), 4u);
+  EXPECT_EQ(kernel.conditions.size(), 3u);
   EXPECT_FALSE(kernel.reassociates);
 }
 
@@ -203,8 +208,8 @@ TEST_F(Map, RefusesADimensionThatIsNotOne) {
 TEST_F(Map, ListsTheWidestAccessFirst) {
   LaunchSizes sizes;
   EXPECT_EQ(findSketch("map")->schedules(line({}), chip, sizes, {}).front().integer("vector"), 4);
-  sizes["n"] = 1001;
-  EXPECT_EQ(findSketch("map")->schedules(line({}), chip, sizes, {}).front().integer("vector"), 1);
+  sizes["n"] = 1001; // of a line, the last points are computed one by one
+  EXPECT_EQ(findSketch("map")->schedules(line({}), chip, sizes, {}).front().integer("vector"), 4);
 }
 
 } // namespace

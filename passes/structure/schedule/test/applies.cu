@@ -3,7 +3,7 @@
 // RUN: FileCheck %s --check-prefix=REMARK < %t.yaml
 
 // REMARK: Function: scale
-// REMARK: String: {{.*}}added ''scale_{{w}}ide'' (map {{.*}}vector=4{{.*}}), launched at 5 places
+// REMARK: String: {{.*}}added ''scale_{{w}}ide'' (map {{.*}}vector=4{{.*}}), launched at 6 places
 // CHECK-LABEL: void scale(float *y
 // CHECK: __global__ {{.*}}scale_{{w}}ide(float *y, const float *x, float a, int n)
 __global__ void scale(float *y, const float *x, float a, int n) {
@@ -12,8 +12,11 @@ __global__ void scale(float *y, const float *x, float a, int n) {
     y[i] = a * x[i];
 }
 
-// A constant size that is no multiple of four keeps the original.
+// The last elements of a size that is no multiple of four are computed one by one.
 // CHECK-LABEL: void oddSize
+// CHECK-NEXT: if (((size_t)x | (size_t)y) % 16 == 0)
+// CHECK-NEXT: scale_{{w}}ide<<<{{.*}}>>>(y, x, a, 1001);
+// CHECK-NEXT: else
 // CHECK-NEXT: scale<<<(1001 + 255) / 256, 256>>>(y, x, a, 1001);
 void oddSize(float *y, const float *x, float a) {
   scale<<<(1001 + 255) / 256, 256>>>(y, x, a, 1001);
@@ -41,7 +44,7 @@ void unknownGrid(float *y, const float *x, float a, int n, int blocks) {
 // A wrapper that is called through a pointer, and a block that is a variable.
 // CHECK-LABEL: void wrapper
 // CHECK-NEXT: int grid =
-// CHECK-NEXT: if (n % 4 == 0 && n > 0 && ((size_t)x | (size_t)y) % 16 == 0)
+// CHECK-NEXT: if (n > 0 && ((size_t)x | (size_t)y) % 16 == 0)
 // CHECK: scale_{{w}}ide<<<
 void wrapper(float *y, const float *x, float a, int n, int block) {
   int grid = (n + block - 1) / block;

@@ -1,7 +1,7 @@
 // Rows in which a value grows from element to element: a warp or a block takes a row.
 // RUN: kb-opt --quiet -passes='schedule{kernel=sums},schedule{kernel=before as="scan team=128"},schedule{kernel=falling},schedule{kernel=products as="scan team=32 rows=4"},schedule{kernel=masked},schedule{kernel=highest},schedule{kernel=both as="scan vector=1"},schedule{kernel=upTo},schedule{kernel=ofBlock as="scan"},schedule{kernel=inPlace as="scan vector=2"}' -o %t.cu %s
 // RUN: %code %t.cu | FileCheck %s
-// RUN: kb-opt --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s
+// RUN: kb-opt --by-passes --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s
 // JUDGED: {{^}}correct
 #include <cstdio>
 #include <vector>

@@ -15,7 +15,7 @@ void unknown(float *y, const float *x, float a, int n, int blocks) {
 
 // CHECK: void other(
 // CHECK-NEXT: if (0 <= blocks * 32 * 2 - n)
-// CHECK-NEXT: if ((long long)64 * blocks <= 2147483648 && n % 4 == 0 && n > 0 &&
+// CHECK-NEXT: if ((long long)64 * blocks <= 2147483648 && n > 0 &&
 void other(float *y, const float *x, float a, int n, int blocks) {
   if (0 <= blocks * 32 * 2 - n)
     shift<<<blocks, 64>>>(y, x, a, n);
