@@ -44,7 +44,7 @@ public:
   Estimator(kb::NestOp nest, const Placement &placement, ArrayRef<SizedDim> dims,
             const LaunchSizes &sizes, const ChipInfo &chip)
       : nest(nest), placement(placement), dims(dims), sizes(sizes), chip(chip), work(nest, dims),
-        points(nest.getDims().size()) {}
+        points(nest.getDims().size()), dealt(&placement) {}
 
   std::optional<LaunchEstimate> run();
 
@@ -58,6 +58,7 @@ private:
 
   size_t points; ///< dimensions of the nest; loops follow
   double blocks = 1, warpsOfBlock = 1, resident = 1, onBusiest = 1, activeSms = 1, waves = 1;
+  const Placement *dealt;                     ///< the placement, or that of its stores
   std::vector<std::vector<int64_t>> ofThread; ///< by thread of the sampled block
 
   /// Bytes of an array that DRAM has moved, loaded or stored.
@@ -67,18 +68,18 @@ private:
          rounds = 0, missedRounds = 0, waiting = 0, dramBytes = 0, atomics = 0;
 
   bool isVector(unsigned dim) const {
-    return placement.vector > 1 && llvm::is_contained(placement.vectorDims, dims[dim].name);
+    return dealt->vector > 1 && llvm::is_contained(dealt->vectorDims, dims[dim].name);
   }
   bool isDealt(unsigned dim) const {
-    return llvm::any_of(placement.digits, [&](const ThreadDigit &digit) {
+    return llvm::any_of(dealt->digits, [&](const ThreadDigit &digit) {
       return llvm::is_contained(digit.dims, dims[dim].name);
     });
   }
   bool isPoint(unsigned dim) const { return dim < points; }
   /// What one thread runs of \p dim.
   Turns turnsOf(unsigned dim) const {
-    auto found = placement.turns.find(dims[dim].name);
-    if (found != placement.turns.end())
+    auto found = dealt->turns.find(dims[dim].name);
+    if (found != dealt->turns.end())
       return found->second;
     return isDealt(dim) ? Turns() : Turns{dims[dim].extent, 1};
   }
@@ -122,13 +123,14 @@ void Estimator::shapeLaunch() {
 }
 
 void Estimator::placeThreads() {
-  int64_t all = placement.threads(), first = int64_t(blocks / 2) * placement.block;
+  ofThread.clear();
+  int64_t all = dealt->threads(), first = int64_t(blocks / 2) * dealt->block;
   if (first >= all)
     first = 0;
-  for (int64_t thread = first; thread < std::min(all, first + placement.block); ++thread) {
+  for (int64_t thread = first; thread < std::min(all, first + dealt->block); ++thread) {
     std::vector<int64_t> &values = ofThread.emplace_back(dims.size(), 0);
     int64_t rest = thread;
-    for (const ThreadDigit &digit : placement.digits) {
+    for (const ThreadDigit &digit : dealt->digits) {
       for (unsigned dim = 0; dim < dims.size(); ++dim)
         if (llvm::is_contained(digit.dims, dims[dim].name))
           values[dim] += rest % digit.count * digit.step;
@@ -197,6 +199,10 @@ double Estimator::footprint(const Group &group) const {
 }
 
 void Estimator::addGroup(const Group &group) {
+  if (placement.stores) {
+    dealt = group.isStore ? placement.stores.get() : &placement;
+    placeThreads();
+  }
   const WorkAccess &access = *group.members.front();
   const int64_t bytes = access.operand.getBytes();
   // Loops that no offset depends on and that stand innermost run without the access; so do points
@@ -234,7 +240,7 @@ void Estimator::addGroup(const Group &group) {
 
   const int64_t warps = int64_t(llvm::divideCeil(ofThread.size(), size_t(lanesOfWarp)));
   const int64_t perIteration = warps * lanesOfWarp * int64_t(group.members.size()) *
-                               (vectorDim < dims.size() ? placement.vector : 1);
+                               (vectorDim < dims.size() ? dealt->vector : 1);
   const int64_t sampled = std::max<int64_t>(
       1, int64_t(std::min<double>(iterationsOfThread, double(mostAddresses / perIteration))));
   const double capacity =
@@ -294,14 +300,15 @@ void Estimator::addGroup(const Group &group) {
         point[vectorDim] += 1;
         int64_t stride = offset.at(point) - from;
         if (stride == 1)
-          request(0, placement.vector);
+          request(0, dealt->vector);
         else
-          for (int64_t element = 0; element < (stride ? placement.vector : 1); ++element)
+          for (int64_t element = 0; element < (stride ? dealt->vector : 1); ++element)
             request(element, 1);
       }
   }
-  // A store of several iterations to one sector is merged in L2, not before.
   double scale = iterationsOfThread / double(sampled);
+  if (!group.isStore)
+    scale *= double(placement.reads);
   if (isShared) {
     // Each element once for the block, then a broadcast from shared memory for each warp.
     double elements = scale * double(sampled) * double(group.members.size());
@@ -316,7 +323,7 @@ void Estimator::addGroup(const Group &group) {
     lines += traffic.lines * scale * (group.isStore ? 2 : 1);
     // Sectors of which a request writes a part cost L2 two of its turns.
     double written = double(bytes) * lanesOfWarp * traffic.requests *
-                     (vectorDim < dims.size() ? double(placement.vector) : 1);
+                     (vectorDim < dims.size() ? double(dealt->vector) : 1);
     bool isPartial = group.isStore && written < traffic.sectors * sectorBytes * 0.9;
     l2Sectors += traffic.misses * scale * (isPartial ? 2 : 1);
     instructions += traffic.requests * scale * 2;
@@ -339,7 +346,7 @@ void Estimator::addGroup(const Group &group) {
   double perWarp = traffic.requests * scale / double(warps);
   bool isInner = !serial.empty() && !isPoint(serial.back().dim);
   double words =
-      std::max(1.0, double(bytes) / 4) * (vectorDim < dims.size() ? double(placement.vector) : 1);
+      std::max(1.0, double(bytes) / 4) * (vectorDim < dims.size() ? double(dealt->vector) : 1);
   double together = double(group.members.size());
   if (placement.inflight > 0 && !serial.empty())
     together *= double(std::min<int64_t>(placement.inflight, serial.back().turns.count));
@@ -432,7 +439,8 @@ LaunchEstimate Estimator::combine() const {
   double cycles =
       longest *
       std::pow(std::pow(busy / longest, order) + std::pow(latency / longest, order), 1 / order);
-  return {cycles / clock * 1e6 + chip.launchOverheadUs, latency > busy ? "waiting" : limiter};
+  return {cycles / clock * 1e6 + chip.launchOverheadUs * double(placement.launches),
+          latency > busy ? "waiting" : limiter};
 }
 
 std::optional<LaunchEstimate> Estimator::run() {
@@ -442,6 +450,7 @@ std::optional<LaunchEstimate> Estimator::run() {
   placeThreads();
   for (const Group &group : groups())
     addGroup(group);
+  dealt = &placement;
   addStatements();
   addTeam();
   return combine();

@@ -4,9 +4,11 @@
 #include "Placement.h"
 #include "Accesses.h"
 #include "ColumnsNest.h"
+#include "MapNest.h"
 #include "ReuseNest.h"
 #include "RowsNest.h"
 #include "ScanNest.h"
+#include "Transpose.h"
 
 using namespace kbopt;
 using namespace mlir;
@@ -68,9 +70,13 @@ public:
 
   std::optional<Placement> run() {
     using Way = bool (Placer::*)();
-    const std::pair<StringRef, Way> ways[] = {
-        {"map", &Placer::map},         {"rows", &Placer::rows},   {"columns", &Placer::columns},
-        {"stencil", &Placer::stencil}, {"reuse", &Placer::reuse}, {"scan", &Placer::scan}};
+    const std::pair<StringRef, Way> ways[] = {{"map", &Placer::map},
+                                              {"rows", &Placer::rows},
+                                              {"columns", &Placer::columns},
+                                              {"stencil", &Placer::stencil},
+                                              {"reuse", &Placer::reuse},
+                                              {"scan", &Placer::scan},
+                                              {"transpose", &Placer::transpose}};
     for (const auto &[name, way] : ways)
       if (name == schedule.sketch() && (this->*way)())
         return std::move(made);
@@ -111,21 +117,66 @@ private:
         digit(name, extentOf(name));
   }
 
-  /// A thread for each point of the dimensions and, where lanes run along one of them, of the inner
-  /// parallel ones.
+  /// A thread for each point, inner parallel dimensions included.
   bool map() {
-    SmallVector<std::string> names = points();
-    std::string lanes = schedule.string("lanes").str();
-    if (!llvm::is_contained(names, lanes)) {
-      for (const SizedDim &dim : dims.drop_front(names.size())) {
-        names.push_back(dim.name);
-        if (dim.name == lanes)
-          break;
-      }
-      if (names.empty() || names.back() != lanes)
-        return false;
-    }
-    return plane(names, lanes, schedule.integer("vector", 1), schedule.integer("inflight", 1));
+    MapNest map = mapNestOf(nest, schedule.string("lanes"));
+    SmallVector<std::string> names;
+    for (StringRef name : map.box.names)
+      names.push_back(name.str());
+    StringRef lanes = schedule.string("lanes");
+    if (!llvm::is_contained(names, lanes))
+      return false;
+    int64_t vector = schedule.integer("vector", 1), inflight = schedule.integer("inflight", 1);
+    if (!map.hasInnerLoops())
+      return plane(names, lanes, vector, inflight);
+    if (!plane(names, lanes, 1, 1))
+      return false;
+    // Vectors and turns are those of the loops of a point.
+    made.inflight = inflight > 1 ? inflight : 0;
+    made.vector = vector;
+    made.vectorDims.clear();
+    map.body->walk([&](kb::OverOp over) {
+      if (vector == 1 || !isInnermost(over))
+        return;
+      std::string loop = over.getName().str();
+      made.vectorDims.push_back(loop);
+      made.turns[loop] = {parts(extentOf(loop), vector), vector};
+    });
+    return true;
+  }
+  static bool isInnermost(kb::OverOp over) {
+    return over.getBody().front().getOps<kb::OverOp>().empty();
+  }
+
+  /// A block reads a tile along one dimension and stores it along another one.
+  bool transpose() {
+    auto found = transposedDims(nest);
+    MapNest map(nest, true);
+    if (!found)
+      return false;
+    auto dealt = [&](StringRef lanes, StringRef other) {
+      made.digits.clear();
+      made.turns.clear();
+      int64_t side = schedule.integer("tile", 32), vector = schedule.integer("vector", 1);
+      made.block = schedule.integer("block", 256);
+      int64_t across = side / vector, down = made.block / across;
+      digit(lanes, across, vector);
+      digit(other, down);
+      made.turns[other] = {parts(side, down), down};
+      digit(lanes, parts(extentOf(lanes), side), side);
+      digit(other, parts(extentOf(other), side), side);
+      for (StringRef name : llvm::reverse(map.box.names))
+        if (name != lanes && name != other)
+          digit(name, extentOf(name));
+      made.vector = vector;
+      made.vectorDims = {lanes.str()};
+      made.inflight = parts(side, down);
+    };
+    dealt(found->writes, found->reads);
+    auto stores = std::make_shared<const Placement>(made);
+    dealt(found->reads, found->writes);
+    made.stores = std::move(stores);
+    return true;
   }
 
   bool plane(ArrayRef<std::string> names, StringRef lanes, int64_t vector, int64_t turns) {
@@ -223,7 +274,14 @@ private:
     SmallVector<std::string> loops = {dim};
     if (term != dim)
       return false; // a sum over what comes before: its terms are not those of the nest
-    share(loops, team, schedule.integer("vector", 1));
+    int64_t vector = schedule.integer("vector", 1);
+    share(loops, team, vector);
+    if (schedule.integer("launches") == 3) { // each tile has a block
+      made.turns[dim] = Turns();
+      digit(dim, parts(extentOf(dim), team * vector), team * vector);
+      made.launches = 3;
+      made.reads = 2;
+    }
     others(points(), dim);
     made.team = team;
     made.block = team * schedule.integer("rows", 1);

@@ -10,6 +10,7 @@
 
 #include "kb-opt/Schedule/Sketch.h"
 #include "llvm/ADT/SmallVector.h"
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,10 @@ struct Placement {
   /// of which use each of them.
   llvm::SmallVector<std::string, 2> shared, sharing;
   int64_t tile = 0; ///< so many iterations of them at a time
+  /// Where stores are dealt otherwise than loads, through shared memory.
+  std::shared_ptr<const Placement> stores;
+  int64_t launches = 1; ///< that do the work together
+  int64_t reads = 1;    ///< times that elements are loaded
 
   int64_t threads() const;
 };

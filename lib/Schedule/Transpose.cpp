@@ -12,6 +12,7 @@
 // (Ruetsch and Micikevicius, Optimizing Matrix Transpose in CUDA, 2009).
 //
 //===----------------------------------------------------------------------===//
+#include "Transpose.h"
 #include "Accesses.h"
 #include "MapNest.h"
 #include "Separate.h"
@@ -440,6 +441,13 @@ private:
 };
 
 } // namespace
+
+std::optional<TransposedDims> kbopt::transposedDims(kb::NestOp nest) {
+  TransposeNest transposed(nest);
+  if (!transposed.reason.empty())
+    return std::nullopt;
+  return TransposedDims{transposed.reads.str(), transposed.writes.str()};
+}
 
 const Sketch &kbopt::transposeSketch() {
   static const TransposeSketch sketch;
