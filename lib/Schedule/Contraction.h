@@ -32,7 +32,8 @@ struct ContractionTile {
   /// `operand` where the innermost dimension of the sum counts all terms. Null where no one stride
   /// leads from each term to the next.
   kb::OperandAttr flat;
-  /// Each digit of a term has a stride of its own.
+  /// Each digit of a term has a stride of its own. With `alongDepth` that of the last one is 1, and
+  /// no condition depends on it.
   bool hasDigits = false;
   /// Conditions, each >= 0, under which the given kernel reads the element. Elsewhere the tile has
   /// a zero.
@@ -83,6 +84,9 @@ struct Contraction {
   bool asGiven = false; ///< found for matrix units
   /// Whether each side and the sum is one dimension of the nest, without conditions on terms.
   bool isPlain() const;
+  /// Whether it is a convolution: terms have digits or conditions, or a side numbers the rows and
+  /// columns of several images.
+  bool isConvolution() const;
   /// The dimensions of the nest that a side consists of.
   llvm::ArrayRef<NestDim> partsOf(bool isRow) const {
     const std::vector<NestDim> &parts = isRow ? rowParts : columnParts;
@@ -106,12 +110,16 @@ struct Contraction {
 /// Fills \p contraction; otherwise why \p nest is none, in the user's words. With \p isPlain each
 /// side is one dimension of the nest, and no term has a condition, as matrix units need it.
 std::string findContraction(kb::NestOp nest, Contraction &contraction, bool isPlain = false);
+/// The form that the unit \p core multiplies.
+std::string findContraction(kb::NestOp nest, llvm::StringRef core, Contraction &contraction);
 
 /// Joins the row with all \p parallel dimensions on which only elements of rows depend, likewise
 /// the column.
 void joinSides(llvm::ArrayRef<NestDim> parallel, Contraction &contraction);
 /// Finds out which tiles move on by one stride from term to term.
 void flattenTiles(Contraction &contraction);
+/// The same where the order of terms does not matter: those that lie side by side come last.
+void orderTerms(Contraction &contraction);
 /// Makes the conditions around the statements of the sum guards of the tiles. Why that is not
 /// possible; empty if it is.
 std::string placeGuards(llvm::ArrayRef<GuardedStatement> term, Contraction &contraction);
@@ -138,6 +146,10 @@ struct ContractionShape {
   explicit ContractionShape(const Schedule &schedule);
   ContractionShape() = default;
   Schedule schedule() const;
+  /// Whether elements of \p tile are loaded one by one, also where others are not.
+  bool isSingle(const ContractionTile &tile) const {
+    return !isVector || (tile.hasDigits && !tile.alongDepth);
+  }
   int64_t threads() const { return bm / tm * (bn / tn) * threadsOfTile() * split; }
   int64_t threadsOfTile() const { return isWgmma() ? 128 : onMatrixUnits() ? 32 : 1; }
   int64_t registers(const Contraction &contraction) const;

@@ -86,10 +86,15 @@ private:
         std::string target =
             tile.shared + "[" + stage + "]" +
             (tile.isTransposed ? "[" + inner + "][" + side + "]" : "[" + side + "][" + inner + "]");
+        std::string bytes = std::to_string(tile.width * tile.tile->operand.getBytes());
+        if (!tile.guard.empty() && tile.isVector()) {
+          code.line("__pipeline_memcpy_async(&" + target + ", " + address + ", " + bytes + ", " +
+                    tile.guard + " ? 0 : " + bytes + ");");
+          return;
+        }
         if (!tile.guard.empty())
           code.open("if (" + tile.guard + ")");
-        code.line("__pipeline_memcpy_async(&" + target + ", " + address + ", " +
-                  std::to_string(tile.width * tile.tile->operand.getBytes()) + ");");
+        code.line("__pipeline_memcpy_async(&" + target + ", " + address + ", " + bytes + ");");
         if (!tile.guard.empty())
           code.close().line("else").indent().line(target + " = " + zeroOf(tile) + ";").outdent();
       });

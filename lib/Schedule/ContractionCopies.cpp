@@ -15,7 +15,8 @@ using namespace mlir;
 void ContractionPrinter::chooseWalks() {
   for (NamedTile &named : tiles) {
     const ContractionTile &tile = *named.tile;
-    int64_t inner = (tile.alongSide ? tile.isRow ? shape.bm : shape.bn : shape.bk) / named.width;
+    int64_t inner = tile.alongSide ? (tile.isRow ? shape.bm : shape.bn) / named.width
+                                   : shape.bk / (named.width * named.terms);
     named.hasDigits = tile.hasDigits && shape.threads() % inner == 0;
     kb::ExprAttr stride = tile.flat
                               ? gainAlong(tile.flat.getOffset(), contraction.depth.back().name)
@@ -60,15 +61,19 @@ void ContractionPrinter::printWalks() {
   for (const NamedTile &tile : tiles) {
     if (!tile.walks && !tile.hasDigits)
       continue;
-    std::string inner = tile.tile->alongSide ? sideSize(*tile.tile) : bk;
-    inner = tile.isVector() ? "(" + inner + " / " + std::to_string(tile.width) + ")" : inner;
-    distances += (distances.empty() ? "" : ", ") + tile.apart + " = " + threads + " / " + inner;
+    const bool alongSide = tile.tile->alongSide;
+    int64_t each = alongSide ? tile.width : tile.width * tile.terms,
+            step = alongSide ? tile.terms : 1;
+    auto times = [](int64_t factor) { return factor > 1 ? " * " + std::to_string(factor) : ""; };
+    std::string inner = alongSide ? sideSize(*tile.tile) : bk;
+    inner = each > 1 ? "(" + inner + " / " + std::to_string(each) + ")" : inner;
+    distances += (distances.empty() ? "" : ", ") + tile.apart + " = " + threads + " / " + inner +
+                 times(step);
     // Signed: nvcc then keeps these values in registers, which is worth 3 to 5 % of large products.
-    std::string slow = "(int)threadIdx.x / " + inner,
-                fast = "(int)threadIdx.x % " + inner +
-                       (tile.isVector() ? " * " + std::to_string(tile.width) : "");
-    code.line("const int " + tile.side + " = " + (tile.tile->alongSide ? fast : slow) + ", " +
-              tile.term + " = " + (tile.tile->alongSide ? slow : fast) + ";");
+    std::string slow = "(int)threadIdx.x / " + inner + times(step),
+                fast = "(int)threadIdx.x % " + inner + times(each);
+    code.line("const int " + tile.side + " = " + (alongSide ? fast : slow) + ", " + tile.term +
+              " = " + (alongSide ? slow : fast) + ";");
   }
   if (!distances.empty())
     code.line("constexpr int " + distances + "; // between two of its accesses to a tile");
@@ -129,7 +134,8 @@ void ContractionPrinter::printCopies(const NamedTile &tile,
   if (isGuarded)
     code.open("if (" + inner + " < " + left + ")");
   if (tile.hasDigits) {
-    copy("&" + tile.from + "[" + tile.place + "[" + slot + "][" + inner + "]]");
+    copy(tile.from + (tile.tile->alongSide ? " + " : "[" + chunk + "] + ") +
+         placeOfTerm(tile, inner));
   } else if (tile.walks) {
     copy(walkedAddress(tile));
   } else {

@@ -102,16 +102,17 @@ ContractionPrinter::maskedDigits(const NamedTile &tile) {
   return masked;
 }
 
-/// Declares which places of the window exist for the thread's row or column, a bit for each.
+/// Declares which places of the window do not exist for the thread's row or column, a bit for each.
 void ContractionPrinter::printMask(NamedTile &tile, ArrayRef<const NestDim *> masked,
                                    std::string &bits) {
   std::string shift;
   if (tile.tile->guards.empty()) {
-    bits = "1u";
+    bits = "0u";
     return;
   }
-  code.line("unsigned " + tile.inside + " = " + (masked.empty() ? "1" : "0") + ";" +
-            (masked.empty() ? "" : " // places of the window that exist, by dimension"));
+  const std::string outside = tile.outside + (tile.tile->alongSide ? "" : "[" + chunk + "]");
+  code.line((tile.tile->alongSide ? "unsigned " : "") + outside +
+            " = 1u << 31; // places of the window that do not exist, by dimension");
   std::vector<kb::ExprAttr> others = tile.tile->guards;
   for (const NestDim *dim : masked) {
     std::vector<kb::ExprAttr> own;
@@ -121,37 +122,95 @@ void ContractionPrinter::printMask(NamedTile &tile, ArrayRef<const NestDim *> ma
     std::string place = shift.empty() ? dim->name : "(" + shift + " + " + dim->name + ")";
     code.open("for (int " + dim->name + " = 0; " + dim->name + " < " + sizeOf(*dim) + "; ++" +
               dim->name + ")");
-    code.open("if (" + guardText(own) + ")")
-        .line(tile.inside + " |= 1u << " + place + ";")
+    code.open("if (!(" + guardText(own) + "))")
+        .line(outside + " |= 1u << " + place + ";")
         .close()
         .close();
     bits = joined(bits, "1u << " + place, " | ");
     shift = joined(shift, sizeOf(*dim), " + ");
   }
   if (!others.empty())
-    code.open("if (!(" + guardText(others) + "))").line(tile.inside + " = 0;").close();
+    code.open("if (!(" + guardText(others) + "))").line(outside + " = ~0u;").close();
   bits = bits.empty() ? "1u" : bits;
 }
 
+void ContractionPrinter::declareShared(StringRef type, StringRef name, const std::string &extents,
+                                       StringRef comment) {
+  if (dynamicMemory.empty()) {
+    code.line("__shared__ __align__(16) " + type + " " + name + extents + ";" + comment);
+    return;
+  }
+  code.line("auto &" + name + " = *reinterpret_cast<" + type + " (*)" + extents + ">(" +
+            dynamicMemory + ");" + comment);
+  dynamicMemory += (" + sizeof(" + name + ")").str();
+}
+
+/// Adds to \p needs that no factor in \p expr, a part of \p whole, is negative; false if one is.
+static bool requireNotNegative(CudaText &text, kb::ExprAttr whole, AffineExpr expr, Needs &needs) {
+  if (auto number = dyn_cast<AffineConstantExpr>(expr))
+    return number.getValue() >= 0;
+  if (auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+      binary && (expr.getKind() == AffineExprKind::Add || expr.getKind() == AffineExprKind::Mul))
+    return requireNotNegative(text, whole, binary.getLHS(), needs) &&
+           requireNotNegative(text, whole, binary.getRHS(), needs);
+  std::string host = text.hostExpression(withExpr(whole, expr));
+  needs.expression(host + " >= 0");
+  return !host.empty();
+}
+
+/// Whether the distances \p apart between terms fit an int, for which the launch tests sizes that
+/// are not known.
+bool ContractionPrinter::fitsInt(kb::ExprAttr apart) {
+  if (text.fitsInt(apart))
+    return true;
+  Needs more = needs;
+  for (const NestDim &dim : contraction.depth) {
+    kb::ExprAttr gain = gainAlong(apart, dim.name);
+    if (!gain || !requireNotNegative(text, gain, gain.getExpr(), more))
+      return false;
+    AffineExpr last = inSpace(dim.extent, apart.getLoops(), apart.getSymbols()).getExpr() - 1;
+    apart = withDim(apart, dim.name, last);
+  }
+  std::string most = text.hostExpression(apart, /*wide=*/true);
+  if (most.empty())
+    return false;
+  more.expression(most + " <= 2147483647");
+  needs = more;
+  return true;
+}
+
 /// The lambda that describes the terms of one tile, from the first one on.
-void ContractionPrinter::printTable(const NamedTile &tile, kb::ExprAttr apart,
-                                    const std::string &bits) {
+void ContractionPrinter::printTable(NamedTile &tile, kb::ExprAttr apart, const std::string &bits) {
   std::string first = text.freshName("first"), at = "[" + slot + "][threadIdx.x]";
-  code.line("__shared__ __align__(16) size_t " + tile.place + "[2][" + bk + "];");
+  tile.hasIntPlaces = fitsInt(apart);
+  declareShared(tile.hasIntPlaces ? "int" : "size_t", tile.place, "[2][" + bk + "]");
   if (tile.digits.empty())
-    code.line("__shared__ __align__(16) unsigned " + tile.bits + "[2][" + bk + "];");
+    declareShared("unsigned", tile.bits, "[2][" + bk + "]");
   for (const auto &[dim, array] : tile.digits)
-    code.line("__shared__ __align__(16) int " + array + "[2][" + bk + "];");
+    declareShared("int", array, "[2][" + bk + "]");
   code.line("auto " + tile.describe + " = [&](int " + slot + ", int " + first + ") {").indent();
   code.open("if (threadIdx.x >= " + bk + ")").line("return;").close();
   code.line("const int " + depth + " = " + first + " + threadIdx.x;");
   printDigits();
-  code.line(tile.place + at + " = " + text.offset(apart) + ";");
+  std::string distance = text.offset(apart);
+  code.line(tile.place + at + " = " +
+            (tile.hasIntPlaces && distance.find("size_t") != std::string::npos
+                 ? "(int)(" + distance + ")"
+                 : distance) +
+            ";");
   if (tile.digits.empty())
     code.line(tile.bits + at + " = " + depth + " < " + length + " ? " + bits + " : 1u << 31;");
   for (const auto &[dim, array] : tile.digits)
     code.line(array + at + " = " + dim + ";");
   code.outdent().line("};");
+}
+
+std::string ContractionPrinter::loadAt(const NamedTile &tile, const llvm::Twine &address) {
+  StringRef type = tile.tile->operand.getType();
+  type.consume_front("const ");
+  bool isKnown = llvm::is_contained(
+      {"float", "double", "int", "unsigned int", "half", "__half", "__nv_bfloat16"}, type);
+  return ((isKnown ? "__ldg(" : "*(") + address + ")").str();
 }
 
 void ContractionPrinter::printDescribe(const llvm::Twine &half, const llvm::Twine &first) {
@@ -173,8 +232,17 @@ void ContractionPrinter::printDigitCopies(NamedTile &tile) {
   for (const NestDim &dim : contraction.depth)
     start = withDim(start, dim.name, getAffineConstantExpr(0, start.getContext()));
 
-  std::string side = nameFor(sideName(of));
-  code.line("const int " + side + " = min(" + side0(of) + " + " + tile.side + ", " +
+  tile.place = nameFor("place"), tile.bits = nameFor("bits"), tile.outside = nameFor("outside"),
+  tile.describe = nameFor("describe");
+  std::string side = nameFor(sideName(of)), pointer = "const " + of.operand.getType().str() + " *",
+              from = tile.from + (of.alongSide ? "" : "[" + chunk + "]");
+  if (!of.alongSide) {
+    code.line(pointer + tile.from + "[" + perThread(tile) + "];");
+    if (!of.guards.empty())
+      code.line("unsigned " + tile.outside + "[" + perThread(tile) + "];");
+    openTileLoop(tile);
+  }
+  code.line("const int " + side + " = min(" + side0(of) + " + " + placeOf(tile).first + ", " +
             sideExtent(of) + " - 1);");
   ArrayRef<NestDim> parts = contraction.partsOf(of.isRow);
   std::map<std::string, std::string> names;
@@ -186,27 +254,28 @@ void ContractionPrinter::printDigitCopies(NamedTile &tile) {
     declareParts(of.isRow, side, [&](const NestDim &part) { return names[part.name]; });
   for (const NestDim &part : parts)
     text.setName(part.name, names[part.name]);
-  code.line("const " + of.operand.getType().str() + " *const " + tile.from + " = &" +
+  code.line((of.alongSide ? pointer : "") + from + " = &" +
             text.elementAt(of.operand, text.offset(start)) + ";");
-
-  tile.place = nameFor("place"), tile.bits = nameFor("bits"), tile.inside = nameFor("inside"),
-  tile.describe = nameFor("describe");
-  std::string term = "[" + slot + "][" + placeOf(tile).second + "]", bits;
+  code.line("asm(\"\" : \"+l\"(" + from + ")); // nvcc would add it up anew for each element");
+  std::string place = placeOf(tile).second + (tile.isSingle() ? " + " + tile.element : ""),
+              term = "[" + slot + "][" + place + "]", bits;
   auto masked = maskedDigits(tile);
   if (masked) {
     printMask(tile, *masked, bits);
     std::string wanted = tile.bits + term;
-    tile.guard = of.guards.empty() ? wanted + " == 1"
-                                   : "(" + tile.inside + " & " + wanted + ") == " + wanted;
+    std::string outside = tile.outside + (of.alongSide ? "" : "[" + chunk + "]");
+    tile.guard = (of.guards.empty() ? wanted : "(" + outside + " & " + wanted + ")") + " == 0";
   }
   if (!masked) {
     for (const NestDim &dim : contraction.depth)
       if (llvm::any_of(of.guards, [&](kb::ExprAttr guard) { return dependsOn(guard, dim.name); }))
         text.setName(dim.name, (tile.digits[dim.name] = nameFor(dim.name)) + term);
-    tile.guard = placeOf(tile).second + " < " + left + " && " + guardText(of.guards);
+    tile.guard = place + " < " + left + " && " + guardText(of.guards);
     for (const auto &[dim, array] : tile.digits)
       text.setName(dim, dim);
   }
+  if (!of.alongSide)
+    code.close();
   kb::ExprAttr apart = combined(offset, -1, start, 0);
   printTable(tile, apart, bits);
   for (const NestDim &part : parts)

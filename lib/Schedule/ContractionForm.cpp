@@ -362,3 +362,15 @@ private:
 std::string kbopt::findContraction(kb::NestOp nest, Contraction &contraction, bool isPlain) {
   return Finder(nest, contraction, isPlain).find();
 }
+
+std::string kbopt::findContraction(kb::NestOp nest, StringRef core, Contraction &contraction) {
+  if (core == "simt")
+    return findContraction(nest, contraction);
+  Contraction joined;
+  if (core != "tf32" && findContraction(nest, joined).empty() && joined.isConvolution()) {
+    orderTerms(joined);
+    contraction = std::move(joined);
+    return "";
+  }
+  return findContraction(nest, contraction, /*isPlain=*/true);
+}

@@ -37,7 +37,7 @@ kb::OperandAttr elementOf(StringRef text, ArrayAttr operands, const Contraction 
     unsigned hole = 0;
     return text.getAsInteger(10, hole) ? kb::OperandAttr() : cast<kb::OperandAttr>(operands[hole]);
   }
-  for (Operation *op : contraction.term)
+  for (Operation *op : llvm::reverse(contraction.term)) // the last one counts
     if (auto let = dyn_cast<kb::LetOp>(op); let && let.getName() == text)
       return elementOf(let.getText(), let.getOperands(), contraction);
   return {};
@@ -55,7 +55,7 @@ std::string mmaType(StringRef type) {
 
 llvm::Expected<GeneratedKernel> MmaPrinter::print(int64_t blocks) {
   for (const NamedTile &tile : tiles)
-    if (tile.width != elementsOfAccess())
+    if (tile.width != elementsOfAccess() && !tile.isSingle())
       return llvm::createStringError(tile.tile->operand.getBase().getName() +
                                      " cannot be read 16 bytes at a time");
   load = text.freshName("load"), fetch = text.freshName("fetch"),
@@ -63,13 +63,14 @@ llvm::Expected<GeneratedKernel> MmaPrinter::print(int64_t blocks) {
   steps = text.freshName("STEPS"), piece = text.freshName("piece"), used = text.freshName("used"),
   whole = text.freshName("isWhole"), helper = kernel.name;
   for (const NamedTile &tile : tiles) {
-    if (!tile.walks)
+    if (!tile.walks && !tile.hasDigits)
       return llvm::createStringError(tile.tile->operand.getBase().getName() +
                                      " is not read at constant distances");
     std::string base = StringRef(tile.from).drop_back(4).str();
     places[tile.from] = text.freshName(base + "Place"),
     firsts[tile.from] = text.freshName(base + "First");
   }
+  nameSingles();
   printPosition();
   printTiles();
   printThread();
@@ -107,9 +108,14 @@ std::string MmaPrinter::sumAt(StringRef array, StringRef i, StringRef j) const {
 }
 
 std::string MmaPrinter::comment() const {
+  std::string singles;
+  for (const NamedTile &tile : tiles)
+    if (tile.isSingle())
+      singles += (singles.empty() ? "" : " and ") + tile.tile->operand.getBase().getName().str();
   return " on the matrix units. Tiles are copied " + std::to_string(shape.stages - 1) +
          " ahead;\n// chunks of 8 elements change places within a row, so that the rows of a "
-         "matrix lie in different banks.\n";
+         "matrix lie in different banks.\n" +
+         (singles.empty() ? "" : "// Elements of " + singles + " are loaded one by one.\n");
 }
 
 std::string MmaPrinter::helpers() const {
@@ -124,8 +130,8 @@ std::string MmaPrinter::helpers() const {
            "\"r\"((unsigned)__cvta_generic_to_shared(row)));\n";
   };
   std::string body = load("");
-  bool someSide = tiles[0].tile->alongSide || tiles[1].tile->alongSide,
-       allSide = tiles[0].tile->alongSide && tiles[1].tile->alongSide;
+  bool someSide = tiles[0].isTransposed || tiles[1].isTransposed,
+       allSide = tiles[0].isTransposed && tiles[1].isTransposed;
   if (allSide)
     body = load(".trans");
   else if (someSide)
@@ -143,7 +149,7 @@ std::string MmaPrinter::helpers() const {
 
 std::string MmaPrinter::extentsOf(const NamedTile &tile) const {
   std::string side = sideSize(*tile.tile);
-  return tile.tile->alongSide ? "[" + bk + "][" + side + "]" : "[" + side + "][" + bk + "]";
+  return tile.isTransposed ? "[" + bk + "][" + side + "]" : "[" + side + "][" + bk + "]";
 }
 
 void MmaPrinter::printTiles() {
@@ -169,41 +175,73 @@ void MmaPrinter::printThread() {
   code.line("const int " + rowOfThread + " = " + rowOfWarp() + " + " + lane + " / 4, " +
             columnOfThread + " = " + columnOfWarp() + " + " + lane + " % 4 * 2;");
 }
+
 void MmaPrinter::printPlaces() {
   std::string declared;
   for (const NamedTile &tile : tiles)
-    declared += (declared.empty() ? "const int " : ", ") + places[tile.from] + " = (" +
-                (tile.tile->alongSide ? tile.side + " / 8 ^ " + tile.term
-                                      : tile.term + " / 8 ^ " + tile.side) +
-                " % 8) * 8";
-  code.line(declared + "; // chunks of 8 change places");
+    if (!tile.isSingle() || !tile.tile->alongSide)
+      declared += (declared.empty() ? "const int " : ", ") + places[tile.from] + " = (" +
+                  (tile.isTransposed ? tile.side + " / 8 ^ " + tile.term
+                                     : tile.term + " / 8 ^ " + tile.side) +
+                  " % 8) * 8";
+  if (!declared.empty())
+    code.line(declared + "; // chunks of 8 change places");
+}
+
+std::string MmaPrinter::placeOfCopy(const NamedTile &tile) const {
+  if (!tile.isSingle() || !tile.tile->alongSide)
+    return places.at(tile.from);
+  return "((" + placeOf(tile).second + ") / 8 ^ " + tile.side + " % 8) * 8";
+}
+
+void MmaPrinter::openPieces(const NamedTile &tile) {
+  code.unroll().open("for (int " + chunk + " = " + piece + "; " + chunk + " < " + perThread(tile) +
+                     "; " + chunk + " += " + steps + " - 1)");
 }
 
 /// A part of a tile; terms beyond the end are zero in both tiles, and nothing is read there.
 void MmaPrinter::printLoad() {
   printWalks();
   printPlaces();
-  code.line("auto " + load + " = [&](int " + stage + ", int " + piece + ", int " + left + ") {")
+  for (const NamedTile &tile : tiles)
+    if (tile.isSingle())
+      code.line("alignas(16) " + tile.tile->operand.getType() + " " + tile.next + "[" +
+                (isSplit()
+                     ? perThread(tile)
+                     : "(" + perThread(tile) + " + " + steps + " - 2) / (" + steps + " - 1)") +
+                "][8];");
+  code.line("auto " + load + " = [&](int " + stage + ", int " + piece + ", int " + left +
+            (hasTables() ? ", int " + begin : "") + ") {")
       .indent();
   code.line("const bool " + whole + " = " + left + " >= " + bk + ";");
-  std::string steps = this->steps;
-  for (const NamedTile &tile : tiles) {
-    auto [side, inner] = placeOf(tile);
-    bool alongSide = tile.tile->alongSide;
-    code.unroll().open("for (int " + chunk + " = " + piece + "; " + chunk + " < " +
-                       perThread(tile) + "; " + chunk + " += " + steps + " - 1)");
-    code.line("__pipeline_memcpy_async(&" + tile.shared + "[" + stage + "][" +
-              (alongSide ? inner : side) + "][" + placeOfCopy(tile) + "], " + walkedAddress(tile) +
-              ", 16, " + whole + " || " + inner + " < " + left + " ? 0 : 16);");
-    if (!alongSide)
-      code.line(tile.from + "[" + chunk + "] += " + times(bk, tile) + ";");
-    code.close();
-    if (alongSide)
-      code.open("if (" + piece + " == " + steps + " - 2)")
-          .line(tile.from + " += " + times(bk, tile) + ";")
-          .close();
-  }
+  if (hasTables())
+    code.line("const int " + slot + " = " + begin + " / " + bk + " % 2;");
+  for (const NamedTile &tile : tiles)
+    printLoadOf(tile);
   code.outdent().line("};");
+  printKeep();
+}
+
+void MmaPrinter::printLoadOf(const NamedTile &tile) {
+  auto [side, inner] = placeOf(tile);
+  bool alongSide = tile.tile->alongSide;
+  openPieces(tile);
+  if (tile.isSingle())
+    printSingles(tile);
+  else
+    code.line("__pipeline_memcpy_async(&" + tile.shared + "[" + stage + "][" +
+              (alongSide ? inner : side) + "][" + placeOfCopy(tile) + "], " +
+              (tile.hasDigits ? tile.from + "[" + chunk + "] + " + placeOfTerm(tile, inner)
+                              : walkedAddress(tile)) +
+              ", 16, " + (tile.hasDigits ? tile.guard : whole + " || " + inner + " < " + left) +
+              " ? 0 : 16);");
+  if (tile.walks && !alongSide)
+    code.line(tile.from + "[" + chunk + "] += " + times(bk, tile) + ";");
+  code.close();
+  if (tile.walks && alongSide)
+    code.open("if (" + piece + " == " + steps + " - 2)")
+        .line(tile.from + " += " + times(bk, tile) + ";")
+        .close();
 }
 
 /// Which of the four 8 x 8 matrices a lane gives a row of: rows first for the left operand, terms
@@ -213,16 +251,15 @@ void MmaPrinter::printFetch() {
     code.line("unsigned " + tile.registers + "[2][" + (tile.tile->isRow ? tm : tn) + " / 16][4];");
   for (const NamedTile &tile : tiles) {
     std::string warpSide = tile.tile->isRow ? rowOfWarp() : columnOfWarp();
-    std::string matrix =
-        tile.tile->isRow == tile.tile->alongSide ? lane + " / 8 % 2" : lane + " / 16";
+    std::string matrix = tile.tile->isRow == tile.isTransposed ? lane + " / 8 % 2" : lane + " / 16";
     code.line("const int " + firsts[tile.from] + " = (" +
-              (tile.tile->alongSide ? "(" + warpSide + " + " + matrix + " * 8) / 8" : matrix) +
-              " ^ " + lane + " % 8) * 8;");
+              (tile.isTransposed ? "(" + warpSide + " + " + matrix + " * 8) / 8" : matrix) + " ^ " +
+              lane + " % 8) * 8;");
   }
   code.line("auto " + fetch + " = [&](int " + slot + ", int " + stage + ", int " + step + ") {")
       .indent();
   for (const NamedTile &tile : tiles) {
-    bool isRow = tile.tile->isRow, alongSide = tile.tile->alongSide;
+    bool isRow = tile.tile->isRow, alongSide = tile.isTransposed;
     const std::string &index = isRow ? i : j;
     std::string rowOfLane =
         isRow == alongSide ? lane + " / 16 * 8 + " + lane + " % 8" : lane + " % 16";
@@ -257,20 +294,42 @@ void MmaPrinter::printMultiply() {
   code.close().close().outdent().line("};");
 }
 
-void MmaPrinter::printLoads(const llvm::Twine &stage, const llvm::Twine &terms) {
-  code.unroll()
-      .line("for (int " + piece + " = 0; " + piece + " < " + steps + " - 1; ++" + piece + ")")
-      .indent()
-      .line(load + "(" + stage + ", " + piece + ", " + terms + ");")
-      .outdent();
+void MmaPrinter::callLoad(const llvm::Twine &stage, const llvm::Twine &terms,
+                          const llvm::Twine &first) {
+  code.line(load + "(" + stage + ", " + piece + ", " + terms +
+            (hasTables() ? ", " + first.str() : "") + ");");
+}
+
+void MmaPrinter::printLoads(const llvm::Twine &stage, const llvm::Twine &terms,
+                            const llvm::Twine &first) {
+  code.unroll().open("for (int " + piece + " = 0; " + piece + " < " + steps + " - 1; ++" + piece +
+                     ")");
+  callLoad(stage, terms, first);
+  if (!keep.empty())
+    code.line(keep + "(" + stage + ", " + piece + ");");
+  code.close();
 }
 
 void MmaPrinter::printFirstLoads() {
   code.unroll().open("for (int " + stage + " = 0; " + stage + " < " + stages + " - 1; ++" + stage +
                      ")");
+  if (hasTables()) {
+    printDescribe(stage + " % 2", stage + " * " + bk);
+    code.line("__syncthreads();");
+  }
   code.open("if (" + full + " - " + stage + " * " + bk + " >= " + bk + ")");
-  printLoads(stage, bk);
+  printLoads(stage, bk, stage + " * " + bk);
   code.close().line("__pipeline_commit();").close();
+  if (hasTables())
+    printDescribe("(" + stages + " - 1) % 2", "(" + stages + " - 1) * " + bk);
+}
+
+/// The terms of the tile that the next turn of the loop loads.
+void MmaPrinter::describeNext() {
+  if (!hasTables())
+    return;
+  std::string ahead = depth0 + " + " + stages + " * " + bk;
+  printDescribe("(" + depth0 + " / " + bk + " + " + stages + ") % 2", ahead);
 }
 
 void MmaPrinter::declareStages() {
@@ -290,14 +349,21 @@ void MmaPrinter::printLoop() {
   code.open("if (" + full + " >= " + bk + ")").line(fetch + "(0, 0, 0);").close();
   declareStages();
   code.open("for (; " + rest + " >= " + bk + "; " + depth0 + " += " + bk + ")");
+  describeNext();
+  std::string ahead = depth0 + " + (" + stages + " - 1) * " + bk,
+              isAhead = "if (" + rest + " >= " + stages + " * " + bk + ")";
   code.unroll().open("for (int " + step + " = 0; " + step + " < " + steps + "; ++" + step + ")");
   code.open("if (" + step + " + 1 < " + steps + ")");
   code.line(fetch + "((" + step + " + 1) % 2, " + stage + ", " + step + " + 1);");
-  code.open("if (" + rest + " >= " + stages + " * " + bk + ")")
-      .line(load + "(" + used + ", " + step + ", " + bk + ");")
+  code.open(isAhead);
+  if (!keep.empty())
+    code.open("if (" + step + " > 0)").line(keep + "(" + used + ", " + step + " - 1);").close();
+  code.line(load + "(" + used + ", " + step + ", " + bk + (hasTables() ? ", " + ahead : "") + ");")
       .close()
       .outdent();
   code.line("} else {").indent();
+  if (!keep.empty())
+    code.open(isAhead).line(keep + "(" + used + ", " + step + " - 1);").close();
   code.line("__pipeline_commit();")
       .line("__pipeline_wait_prior(" + stages + " - 2);")
       .line("__syncthreads();");
@@ -318,14 +384,26 @@ void MmaPrinter::printSplitLoop() {
   declareStages();
   code.open("for (; " + rest + " >= " + bk + "; " + depth0 + " += " + bk + ")");
   code.line("__pipeline_wait_prior(" + stages + " - 2);").line("__syncthreads();");
-  code.open("if (" + rest + " >= " + stages + " * " + bk + ")");
-  printLoads(used, bk);
-  code.close().line("__pipeline_commit();");
+  std::string isAhead = "if (" + rest + " >= " + stages + " * " + bk + ")",
+              pieces =
+                  "for (int " + piece + " = 0; " + piece + " < " + steps + " - 1; ++" + piece + ")";
+  code.open(isAhead).unroll().line(pieces).indent();
+  callLoad(used, bk, depth0 + " + (" + stages + " - 1) * " + bk);
+  code.outdent().close().line("__pipeline_commit();");
+  describeNext();
   code.unroll().open("for (int " + step + " = 0; " + step + " < " + steps + " / " + split + "; ++" +
                      step + ")");
   code.line(fetch + "(0, " + stage + ", " + part + " + " + step + " * " + split + ");")
       .line(multiply + "(0);")
       .close();
+  if (!keep.empty())
+    code.open(isAhead)
+        .unroll()
+        .line(pieces)
+        .indent()
+        .line(keep + "(" + used + ", " + piece + ");")
+        .outdent()
+        .close();
   moveStage();
   code.close();
   code.line("__syncthreads(); // all tiles have been read");
@@ -336,7 +414,11 @@ void MmaPrinter::printRest() {
   std::string rest = limit + " - " + depth0, first = isSplit() ? part : "0",
               next = isSplit() ? " += " + split : "";
   code.open("if (" + depth0 + " < " + limit + ")");
-  printLoads("0", rest);
+  if (hasTables()) {
+    printDescribe(depth0 + " / " + bk + " % 2", depth0);
+    code.line("__syncthreads();");
+  }
+  printLoads("0", rest, depth0);
   code.line("__pipeline_commit();").line("__pipeline_wait_prior(0);").line("__syncthreads();");
   code.unroll(1).open("for (int " + step + " = " + first + "; " + step + " < " + steps + "; " +
                       (isSplit() ? step + next : "++" + step) + ")");

@@ -24,6 +24,8 @@ public:
 protected:
   std::string load, fetch, multiply, stages, steps, used, whole, helper;
   std::string piece; ///< of a tile, which is copied between two steps
+  std::string keep;  ///< stores what waits in registers; empty: nothing does
+  std::string begin; ///< first term of a tile whose terms are described in tables
   /// By a tile's pointer: where its chunk lies in a row of shared memory that the thread copies,
   /// and that it reads.
   std::map<std::string, std::string> places, firsts;
@@ -61,21 +63,31 @@ protected:
   virtual std::string extentsOf(const NamedTile &tile) const;
   /// Declares the places of what a thread copies.
   virtual void printPlaces();
-  virtual std::string placeOfCopy(const NamedTile &tile) const { return places.at(tile.from); }
+  virtual std::string placeOfCopy(const NamedTile &tile) const;
   virtual void printFetch();
   virtual void printMultiply();
   /// What is left after the loop over whole tiles.
   virtual void printRest();
-  /// All parts of a tile.
-  void printLoads(const llvm::Twine &stage, const llvm::Twine &terms);
+  /// All parts of the tile that begins at term \p first.
+  void printLoads(const llvm::Twine &stage, const llvm::Twine &terms, const llvm::Twine &first);
 
 private:
   std::string warpRow, warpColumn;
-  bool needsFlag() const { return tiles[0].tile->alongSide != tiles[1].tile->alongSide; }
+  bool needsFlag() const { return tiles[0].isTransposed != tiles[1].isTransposed; }
   void printTiles();
   void printThread();
   void printLoad();
+  void printLoadOf(const NamedTile &tile);
+  /// `load(…);` of one piece.
+  void callLoad(const llvm::Twine &stage, const llvm::Twine &terms, const llvm::Twine &first);
+  void nameSingles();
+  void printSingles(const NamedTile &tile);
+  std::string printPlaces(const NamedTile &tile, const std::string &term);
+  void printKeep();
+  std::string waitingAt(const NamedTile &tile) const;
+  void openPieces(const NamedTile &tile);
   void printFirstLoads();
+  void describeNext();
   void declareStages();
   void moveStage();
   void printLoop();

@@ -63,29 +63,40 @@ void ContractionPrinter::printInitialValues() {
   };
   if (reads)
     declareUsed(true, rowAt(i));
+  StatementPrinter print{text, code};
+  bool isSimple = initial.size() == contraction.sums.size() && !reads;
+  auto printValues = [&] {
+    for (kb::LetOp let : contraction.perOutput) {
+      bool isSum = contraction.isSum(let.getName());
+      if (!isSum && !llvm::is_contained(before, let))
+        continue;
+      if (isSum && isSimple)
+        code.line(sumAt(sums[let.getName().str()], i, j) + " = " +
+                  text.fill(let.getText(), let.getOperands()) + ";");
+      else
+        print.print(let);
+    }
+  };
+  auto leaveOut = [&](const std::string &condition) {
+    code.open("if (" + condition + ")").line("continue;").close();
+  };
+  bool isOfRow = reads && !contraction.selectsPoints() && !readsColumn(initial, before);
+  if (isOfRow) { // the same for all columns
+    leaveOut(contraction.row.name + " >= " + rows);
+    printValues();
+  }
   code.unroll().open("for (int " + j + " = 0; " + j + " < " + columnCount() + "; ++" + j + ")");
   if (isSplit()) { // only the first part begins with the given values
     for (const auto &[sum, type] : contraction.sums)
       code.line(sumAt(sums[sum], i, j) + " = 0;");
-    code.open("if (" + part + " > 0)").line("continue;").close();
+    leaveOut(part + " > 0");
   }
-  if (reads) {
-    declareUsed(false, columnAt(j));
-    code.open("if (" + isOutside(contraction.column.name) + points(true) + ")")
-        .line("continue;")
-        .close();
-  }
-  StatementPrinter print{text, code};
-  bool isSimple = initial.size() == contraction.sums.size() && !reads;
-  for (kb::LetOp let : contraction.perOutput) {
-    bool isSum = contraction.isSum(let.getName());
-    if (!isSum && !llvm::is_contained(before, let))
-      continue;
-    if (isSum && isSimple)
-      code.line(sumAt(sums[let.getName().str()], i, j) + " = " +
-                text.fill(let.getText(), let.getOperands()) + ";");
-    else
-      print.print(let);
+  if (!isOfRow) {
+    if (reads) {
+      declareUsed(false, columnAt(j));
+      leaveOut(isOutside(contraction.column.name) + points(true));
+    }
+    printValues();
   }
   if (!isSimple)
     for (const auto &[sum, type] : contraction.sums)
@@ -130,21 +141,25 @@ bool ContractionPrinter::storesVectors() {
   return true;
 }
 
+/// Whether \p all name the column.
+bool ContractionPrinter::readsColumn(ArrayRef<Operation *> all, ArrayRef<kb::LetOp> lets) {
+  auto reads = [&](Operation *op) {
+    return mentions(op, contraction.partsOf(false).back().name) ||
+           llvm::any_of(operandsOf(op).getAsRange<kb::OperandAttr>(), [&](kb::OperandAttr operand) {
+             return contraction.dependsOnSide(operand.getOffset(), false);
+           });
+  };
+  return llvm::any_of(all, reads) || llvm::any_of(lets, reads);
+}
+
 /// Whether the statements after the sum name the column, but for where \p store stores.
 bool ContractionPrinter::readsColumn(kb::StoreOp store) {
-  if (contraction.instead)
-    return true;
-  SmallVector<Operation *> all(contraction.after.begin(), contraction.after.end());
-  for (kb::LetOp let : needed(contraction.perOutput, contraction.after, contraction))
-    all.push_back(let);
-  bool reads = false;
-  for (Operation *op : all) {
-    for (auto operand : operandsOf(op).getAsRange<kb::OperandAttr>())
-      reads |= contraction.dependsOnSide(operand.getOffset(), false);
-    reads |= op != store.getOperation() && !isa<kb::LetOp>(op);
-    reads |= mentions(op, contraction.partsOf(false).back().name);
-  }
-  return reads;
+  bool isOther = llvm::any_of(contraction.after, [&](Operation *op) {
+    return op != store.getOperation() && !isa<kb::LetOp>(op);
+  });
+  return contraction.instead || isOther ||
+         readsColumn(contraction.after,
+                     needed(contraction.perOutput, contraction.after, contraction));
 }
 
 void ContractionPrinter::printParts() {
@@ -161,12 +176,7 @@ void ContractionPrinter::printParts() {
     parts[sum] = text.freshName(sum + "Parts");
     std::string extents =
         "[" + split + " - 1][" + rowCount() + "][" + columnCount() + "][" + each + "]";
-    code.line(dynamicMemory.empty()
-                  ? "__shared__ " + type + " " + parts[sum] + extents +
-                        "; // of all parts but the first"
-                  : "auto &" + parts[sum] + " = *reinterpret_cast<" + type + " (*)" + extents +
-                        ">(" + dynamicMemory + "); // of all parts but the first");
-    dynamicMemory += dynamicMemory.empty() ? "" : " + sizeof(" + parts[sum] + ")";
+    declareShared(type, parts[sum], extents, " // of all parts but the first");
   }
   code.line("const int " + place + " = threadIdx.x % (" + each + ");");
   auto partAt = [&](const std::string &sum, const std::string &which) {
@@ -200,22 +210,34 @@ void ContractionPrinter::printAfter() {
   const std::string &column = contraction.partsOf(false).back().name;
   std::string part = isVector ? text.freshName("q") : "",
               out = isVector ? text.freshName("out") : "";
-  code.unroll().open("for (int " + i + " = 0; " + i + " < " + rowCount() + "; ++" + i + ")");
-  declareSide(true, rowAt(i));
-  code.unroll().open("for (int " + j + " = 0; " + j + " < " + columnCount() + "; " +
-                     (isVector ? j + " += " + std::to_string(pack) : "++" + j) + ")");
   std::string chunk = isVector ? text.freshName(column + "First") : column,
               first = contraction.columnParts.empty() ? chunk : contraction.column.name;
-  code.line("const int " + first + " = " + columnAt(j) + ";");
   bool isMasked = isVector && contraction.instead;
   bool isBeside =
       !isMasked && (!contraction.besideBefore.empty() || !contraction.besideAfter.empty());
-  code.open("if (" + isOutside(first) + (isBeside || isMasked ? "" : points(true)) + ")")
-      .line("continue;")
-      .close();
-  if (!contraction.columnParts.empty())
+  auto openRows = [&] {
+    code.unroll().open("for (int " + i + " = 0; " + i + " < " + rowCount() + "; ++" + i + ")");
+    declareSide(true, rowAt(i));
+  };
+  auto openColumns = [&] {
+    code.unroll().open("for (int " + j + " = 0; " + j + " < " + columnCount() + "; " +
+                       (isVector ? j + " += " + std::to_string(pack) : "++" + j) + ")");
+    code.line("const int " + first + " = " + columnAt(j) + ";");
+  };
+  auto leaveOut = [&](const std::string &condition) {
+    code.open("if (" + condition + ")").line("continue;").close();
+  };
+  if (contraction.columnParts.empty()) {
+    openRows(), openColumns();
+    leaveOut(isOutside(first) + (isBeside || isMasked ? "" : points(true)));
+  } else { // what a column numbers is computed once for all rows
+    openColumns();
+    leaveOut(first + " >= " + columns);
     declareParts(false, first,
                  [&](const NestDim &part) { return part.name == column ? chunk : part.name; });
+    openRows();
+    leaveOut(contraction.row.name + " >= " + rows + (isBeside || isMasked ? "" : points(true)));
+  }
   if (mayDoubt())
     printDoubt(isVector ? chunk : "", isVector ? pack : 1);
   StatementPrinter print{text, code};

@@ -50,7 +50,9 @@ ContractionPrinter::ContractionPrinter(const Contraction &contraction,
   for (NamedTile &tile : tiles) {
     // cp.async cannot transpose 16 bytes: such tiles keep their rows, and threads read four terms
     // of a row at once. All of them hold equally many: elements of one size.
-    tile.isTransposed = shape.stages <= 2 || !tile.isVector() || !tile.tile->alongDepth;
+    tile.isTransposed = shape.onMatrixUnits()
+                            ? tile.isVector() && tile.tile->alongSide
+                            : shape.stages <= 2 || !tile.isVector() || !tile.tile->alongDepth;
     (tile.tile->isRow ? rowsApart : columnsApart) |= !tile.isTransposed;
   }
   chooseWalks();
@@ -63,18 +65,22 @@ void ContractionPrinter::chooseWidths() {
     const NestDim &along =
         tile.alongDepth ? contraction.depth.back() : contraction.partsOf(tile.isRow).back();
     int64_t width = 16 / std::max<int64_t>(tile.operand.getBytes(), 1);
-    if (!shape.isVector || tile.hasDigits || (!tile.alongDepth && !tile.alongSide) || width < 2 ||
+    named.terms = shape.onMatrixUnits() && shape.core != "tf32" ? 8 : 1;
+    if (!shape.isVector || (tile.hasDigits && tile.alongSide) ||
+        (!tile.alongDepth && !tile.alongSide) || width < 2 ||
         width > (shape.onMatrixUnits() ? 8 : 4))
       continue;
-    kb::ExprAttr extent = tile.alongDepth ? contraction.dividedTerms() : along.extent;
+    kb::ExprAttr extent =
+        tile.alongDepth && !tile.hasDigits ? contraction.dividedTerms() : along.extent;
+    kb::OperandAttr moved = tile.hasDigits ? tile.operand : tile.flat;
     auto whole = multipleConditions(text.nest(), extent, "", width);
     Needs more = needs;
     for (const std::string &condition : whole.value_or(std::vector<std::string>()))
       more.expression(condition);
-    if (!whole || !tile.flat || !isVector(text, tile.flat, body, along.name, width, &more))
+    if (!whole || !moved || !isVector(text, moved, body, along.name, width, &more))
       continue;
     needs = more;
-    named.width = width;
+    named.width = width, named.terms = 1;
   }
 }
 

@@ -18,7 +18,11 @@ namespace kbopt {
 struct NamedTile {
   const ContractionTile *tile = nullptr;
   std::string shared, next, registers;
-  int64_t width = 1;        ///< elements per access
+  int64_t width = 1; ///< elements per access
+  /// Neighbouring terms of one row or column that a thread copies one by one, through registers,
+  /// and `element` counts.
+  int64_t terms = 1;
+  std::string element;
   bool isTransposed = true; ///< rows of the shared tile run over the side, not over the depth
   /// A thread copies the same place of every tile: it keeps a pointer that walks along the depth.
   bool walks = false;
@@ -26,13 +30,14 @@ struct NamedTile {
       apart;          ///< that pointer, its place in the tile, and the distance between accesses
   std::string stride; ///< between neighbouring terms; empty: 1
   /// A thread copies one row or column of every tile, from `from` on. Tables of shared memory say
-  /// for each term how far from there its element lies (`place`), and which bits of `inside` must
-  /// be set for it to exist (`bits`), or its digits where conditions need them. `describe` fills
-  /// them, and `guard` is the condition.
-  bool hasDigits = false;
-  std::string place, bits, inside, describe, guard;
+  /// for each term how far from there its element lies (`place`), and which bits of `outside` keep
+  /// it from existing (`bits`), or its digits where conditions need them. `describe` fills them,
+  /// and `guard` is the condition.
+  bool hasDigits = false, hasIntPlaces = false;
+  std::string place, bits, outside, describe, guard;
   std::map<std::string, std::string> digits;
   bool isVector() const { return width > 1; }
+  bool isSingle() const { return terms > 1; }
 };
 
 class ContractionPrinter {
@@ -87,7 +92,8 @@ protected:
   void printThread();
   /// Accesses of one thread to \p tile.
   std::string perThread(const NamedTile &tile) const;
-  /// Where access `chunk` to \p tile lies: along the side, and along the depth.
+  /// Where access `chunk` to \p tile lies: along the side, and along the depth. Of several terms,
+  /// the first one.
   std::pair<std::string, std::string> placeOf(const NamedTile &tile) const;
   /// The extents of the parts of a side, and of the sum's dimensions, as names.
   void declareSizes();
@@ -101,8 +107,16 @@ protected:
                     llvm::function_ref<std::string(const NestDim &)> nameOf);
   /// Declares from where the thread copies \p tile, and the tables of its terms.
   void printDigitCopies(NamedTile &tile);
+  /// `__ldg(\p address)`, an element of \p tile.
+  static std::string loadAt(const NamedTile &tile, const llvm::Twine &address);
+  std::string placeOfTerm(const NamedTile &tile, const llvm::Twine &term) const {
+    return (tile.place + "[" + slot + "][" + term + "]").str();
+  }
   /// Describes the terms of the tile that begins at \p first in half \p half of the tables.
   void printDescribe(const llvm::Twine &half, const llvm::Twine &first);
+  /// An array that the block shares, after the tiles where these lie in dynamic memory.
+  void declareShared(llvm::StringRef type, llvm::StringRef name, const std::string &extents,
+                     llvm::StringRef comment = "");
   bool hasTables() const {
     return llvm::any_of(tiles, [](const NamedTile &tile) { return tile.hasDigits; });
   }
@@ -170,10 +184,12 @@ private:
   std::string wideProduct(llvm::ArrayRef<NestDim> parts);
   bool storesVectors();
   bool readsColumn(kb::StoreOp store);
+  bool readsColumn(llvm::ArrayRef<mlir::Operation *> all, llvm::ArrayRef<kb::LetOp> lets);
   std::string guardText(std::vector<kb::ExprAttr> guards);
   std::optional<std::vector<const NestDim *>> maskedDigits(const NamedTile &tile);
   void printMask(NamedTile &tile, llvm::ArrayRef<const NestDim *> masked, std::string &bits);
-  void printTable(const NamedTile &tile, kb::ExprAttr apart, const std::string &bits);
+  void printTable(NamedTile &tile, kb::ExprAttr apart, const std::string &bits);
+  bool fitsInt(kb::ExprAttr apart);
   std::string corner(kb::ExprAttr expr, bool largest);
   std::string isOutside(llvm::StringRef column);
   std::string points(bool negated);

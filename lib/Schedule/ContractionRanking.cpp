@@ -38,6 +38,18 @@ constexpr MeasuredTile byWgmma[] = {
     {128, 128, 64, 64, 128, 3, 12.6, 12.7}, {128, 64, 64, 64, 64, 4, 9.4, 9.4},
     {64, 128, 64, 64, 128, 3, 9.1, 9.1},    {64, 64, 64, 64, 64, 3, 8.3, 8.3},
 };
+/// Of convolutions on matrix units, with weights 16 bytes at a time and with single elements: the
+/// inverse times of 128 filters of 3 x 3, dilated by 2, on 32 images of 64 x 56 x 56.
+constexpr MeasuredTile convolutions[] = {
+    {128, 64, 64, 64, 32, 3, 5.00, 3.25},   {128, 256, 64, 64, 64, 3, 4.46, 0},
+    {128, 128, 64, 64, 64, 3, 4.37, 0},     {64, 128, 64, 32, 64, 3, 4.19, 0},
+    {64, 128, 64, 64, 32, 3, 4.07, 3.08},   {64, 64, 64, 32, 32, 3, 4.05, 3.00},
+    {128, 128, 64, 64, 32, 3, 3.86, 3.44},  {64, 64, 64, 32, 32, 4, 3.39, 0},
+    {64, 64, 64, 32, 32, 4, 3.22, 0, 2},    {32, 128, 64, 32, 32, 3, 2.84, 0},
+    {32, 64, 64, 32, 32, 4, 2.08, 1.87, 2},
+};
+/// What single elements leave of the rate of other products, as of convolutions.
+constexpr double shareOfSingles = 0.75;
 /// Of floats that are rounded to tf32.
 constexpr MeasuredTile inTf32[] = {
     {128, 256, 32, 64, 64, 3, 3.7, 0}, {128, 128, 32, 64, 64, 3, 3.5, 0},
@@ -82,6 +94,11 @@ bool hasWindow(const Contraction &contraction, bool isRow) {
     return tile.hasDigits && tile.isRow == isRow;
   });
   return hasDigits && contraction.partsOf(isRow).size() > 1;
+}
+
+bool hasDigitsOf(const Contraction &contraction) {
+  return llvm::any_of(contraction.tiles,
+                      [](const ContractionTile &each) { return each.hasDigits; });
 }
 
 /// Those of the launch at hand, of a square of \p side where nothing is known, or of a convolution
@@ -178,7 +195,9 @@ double digitsShare(const Contraction &contraction, const ContractionShape &shape
   constexpr double instructions = 10;
   double copies = 0;
   for (const ContractionTile &tile : contraction.tiles)
-    copies += tile.hasDigits ? instructions / double(tile.isRow ? shape.bn : shape.bm) : 0;
+    copies += tile.hasDigits && tile.alongSide
+                  ? instructions / double(tile.isRow ? shape.bn : shape.bm)
+                  : 0;
   return 1 / (1 + copies);
 }
 
@@ -194,11 +213,12 @@ double restShare(const Contraction &contraction, const ContractionShape &shape,
 bool mayUseVectors(const Contraction &contraction, const LaunchSizes &sizes) {
   bool any = false;
   for (const ContractionTile &tile : contraction.tiles) {
-    auto extent = valueOf(tile.alongDepth ? contraction.dividedTerms()
-                                          : contraction.partsOf(tile.isRow).back().extent,
+    auto extent = valueOf(tile.hasDigits    ? contraction.depth.back().extent
+                          : tile.alongDepth ? contraction.dividedTerms()
+                                            : contraction.partsOf(tile.isRow).back().extent,
                           sizes);
-    any |= (tile.alongDepth || tile.alongSide) && !tile.hasDigits && tile.operand.getBytes() >= 2 &&
-           tile.operand.getBytes() <= 8 &&
+    any |= (tile.alongDepth || (tile.alongSide && !tile.hasDigits)) &&
+           tile.operand.getBytes() >= 2 && tile.operand.getBytes() <= 8 &&
            (!extent || *extent % (16 / tile.operand.getBytes()) == 0);
   }
   return any;
@@ -217,9 +237,9 @@ ContractionShape shapeOf(const MeasuredTile &measured, bool isVector) {
 /// the other side are not.
 double efficiencyOf(const MeasuredTile &tile, bool isVector, const Contraction &contraction) {
   constexpr double ofOneSide = 0.02;
-  bool hasDigits =
-      llvm::any_of(contraction.tiles, [](const ContractionTile &each) { return each.hasDigits; });
-  return !isVector ? tile.scalar : hasDigits ? tile.scalar + ofOneSide : tile.efficiency;
+  return !isVector                  ? tile.scalar
+         : hasDigitsOf(contraction) ? tile.scalar + ofOneSide
+                                    : tile.efficiency;
 }
 
 /// Tiles that fit, with the share of the chip's rate that each reaches where it has enough blocks.
@@ -239,22 +259,28 @@ std::vector<RankedShape> fittingShapes(const Contraction &contraction, const Chi
                                     restShare(contraction, shape, sizes) *
                                     shortSumShare(contraction, shape, chip, sizes)});
     }
+  const bool hasDigits = hasDigitsOf(contraction);
   const bool hasColumnsSideBySide = llvm::any_of(
       contraction.tiles, [](const ContractionTile &tile) { return !tile.isRow && tile.alongSide; });
-  auto addHalves = [&](const MeasuredTile &tile, StringRef unit, int64_t group) {
+  auto addHalves = [&](ContractionShape shape, StringRef unit, int64_t group, double rate) {
+    shape.group = group, shape.unit = unit.str();
     for (StringRef core : {"half", "bf16"}) {
-      ContractionShape shape = shapeOf(tile, true);
-      shape.group = group, shape.core = core.str(), shape.unit = unit.str();
-      if (freedom.reassociate && mayUseVectors(contraction, sizes) &&
+      shape.core = core.str();
+      if (freedom.reassociate && rate && (!shape.isVector || mayUseVectors(contraction, sizes)) &&
           shape.whyNot(contraction, chip).empty())
-        fitting.push_back(
-            {shape, unit == "wgmma" && hasColumnsSideBySide ? tile.scalar : tile.efficiency});
+        fitting.push_back({shape, rate});
     }
   };
   for (const MeasuredTile &tile : byWgmma)
-    addHalves(tile, "wgmma", groupOnWgmma);
-  for (const MeasuredTile &tile : onMatrixUnits)
-    addHalves(tile, "mma", groupOnMatrixUnits);
+    addHalves(shapeOf(tile, true), "wgmma", groupOnWgmma,
+              hasColumnsSideBySide ? tile.scalar : tile.efficiency);
+  for (const MeasuredTile &tile :
+       hasDigits ? ArrayRef(convolutions) : ArrayRef<MeasuredTile>(onMatrixUnits))
+    for (bool isVector : {true, false})
+      addHalves(shapeOf(tile, isVector), "mma", groupOnMatrixUnits,
+                isVector    ? tile.efficiency
+                : hasDigits ? tile.scalar
+                            : shareOfSingles * tile.efficiency);
   for (const MeasuredTile &tile : inTf32) {
     ContractionShape shape = shapeOf(tile, true);
     shape.group = groupOnMatrixUnits, shape.core = "tf32";

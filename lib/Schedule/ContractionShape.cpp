@@ -44,8 +44,12 @@ static int64_t words(StringRef type) {
 int64_t ContractionShape::registers(const Contraction &contraction) const {
   if (isWgmma()) // sums of 64 rows, shared by 128 threads
     return tn / 2 + 40;
-  if (onMatrixUnits()) // sums, and two sets of fragments
-    return tm * tn / 32 + (tm + tn) / 2 + (contraction.length ? 80 : 50);
+  if (onMatrixUnits()) { // sums, and two sets of fragments
+    int64_t count = tm * tn / 32 + (tm + tn) / 2 + (contraction.length ? 80 : 50);
+    for (const ContractionTile &tile : contraction.tiles)
+      count += isSingle(tile) ? 12 : 0;
+    return count;
+  }
   int64_t count = stages > 2 ? 56 : 26;
   for (const auto &[sum, type] : contraction.sums)
     count += tm * tn * words(type);
@@ -114,26 +118,26 @@ std::string ContractionShape::whyNotOnMatrixUnits(const Contraction &contraction
                                                   const ChipInfo &chip) const {
   if (std::string reason = whyNoMatrixUnits(contraction, core); !reason.empty())
     return reason;
-  if (!contraction.asGiven && !contraction.isPlain())
-    return "matrix units take one dimension on each side, and a sum of one loop without conditions";
+  const bool isTf32 = core == "tf32";
+  if (isTf32 && !contraction.asGiven && !contraction.isPlain())
+    return "tf32 takes one dimension on each side, and a sum of one loop without conditions";
   if (chip.computeMajor < 8)
     return chip.arch() + " has no cp.async";
   if (unit != "mma")
     return whyNotWgmma(contraction, chip);
-  const bool isTf32 = core == "tf32";
   if (split != 1 && split != 2 && (split != 4 || isTf32))
     return llvm::formatv("{0} parts are not one of 1, 2 and 4, which matrix units sum", split);
   if (split != 1 && (isTf32 || contraction.length))
     return "sums in tf32, or of different lengths, are not split";
   const int64_t terms = isTf32 ? 32 : 64, elements = isTf32 ? 4 : 8; // of a tile, and of 16 bytes
   const int64_t least = isTf32 ? 64 : 16;
-  if (!isVector || stages < 3 || stages > 4 || bk != terms || bm % least || bn % least || bm <= 0 ||
-      bn <= 0)
-    return llvm::formatv("{0} matrix units need tiles of multiples of {2} x {2} x {1}, 16 bytes "
-                         "per access and 3 or 4 stages",
-                         core, terms, least);
+  if ((isTf32 && !isVector) || stages < 3 || stages > 4 || bk != terms || bm % least ||
+      bn % least || bm <= 0 || bn <= 0)
+    return llvm::formatv("{0} matrix units need tiles of multiples of {2} x {2} x {1}{3} and 3 or "
+                         "4 stages",
+                         core, terms, least, isTf32 ? ", 16 bytes per access" : "");
   for (const ContractionTile &tile : contraction.tiles)
-    if (tile.alongSide && (tile.isRow ? bm : bn) % 64)
+    if (tile.alongSide && !isSingle(tile) && (tile.isRow ? bm : bn) % 64)
       return llvm::formatv("rows of {0} elements of {1} do not lie in different banks",
                            tile.isRow ? bm : bn, tile.operand.getBase().getName());
   auto isWarpSide = [](int64_t side) { return side == 16 || side == 32 || side == 64; };
@@ -143,10 +147,15 @@ std::string ContractionShape::whyNotOnMatrixUnits(const Contraction &contraction
     return llvm::formatv(
         "a warp's tile of {0} x {1} does not divide {2} x {3} into warps of equal work", tm, tn, bm,
         bn);
-  // Rows of one thread's chunks are a multiple of 8 apart, so that they change places alike.
+  // Rows of one thread's chunks are a multiple of 8 apart, so that they change places alike. A
+  // thread that loads single elements of neighbouring rows has one of them.
+  for (const ContractionTile &tile : contraction.tiles)
+    if (int64_t side = tile.isRow ? bm : bn; tile.alongSide && isSingle(tile) && threads() % side)
+      return llvm::formatv("{0} threads do not copy whole {1} of {2}", threads(),
+                           tile.isRow ? "columns" : "rows", tile.operand.getBase().getName());
   for (const ContractionTile &tile : contraction.tiles)
     if (int64_t inner = (tile.alongSide ? tile.isRow ? bm : bn : bk) / elements;
-        threads() % (isTf32 ? inner : 8 * inner))
+        !(tile.alongSide && isSingle(tile)) && threads() % (isTf32 ? inner : 8 * inner))
       return llvm::formatv("{0} threads do not copy whole groups of 8 rows of {1}", threads(),
                            tile.operand.getBase().getName());
   return whyNotFitting(contraction, chip);
@@ -158,6 +167,8 @@ std::string ContractionShape::whyNotWgmma(const Contraction &contraction,
     return "the unit '" + unit + "' is not one of 'mma' and 'wgmma'";
   if (!isOfHalves())
     return "wgmma multiplies halves and bf16 here, not " + core;
+  if (!contraction.asGiven && !contraction.isPlain())
+    return "wgmma takes one dimension on each side, and a sum of one loop without conditions";
   if (chip.computeMajor != 9)
     return chip.arch() + " has no wgmma";
   if (!isOwnArch(chip))
@@ -225,7 +236,7 @@ std::string ContractionShape::whyNot(const Contraction &contraction, const ChipI
       return llvm::formatv("{0} loads of a tile are not shared evenly among {1} threads", each,
                            threads());
   for (const ContractionTile &tile : contraction.tiles)
-    if (int64_t side = tile.isRow ? bm : bn; tile.hasDigits && threads() % side)
+    if (int64_t side = tile.isRow ? bm : bn; tile.hasDigits && tile.alongSide && threads() % side)
       return llvm::formatv("{0} threads do not copy whole {1} of {2}", threads(),
                            tile.isRow ? "columns" : "rows", tile.operand.getBase().getName());
   if (registers(contraction) > chip.registersPerThread)

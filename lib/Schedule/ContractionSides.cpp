@@ -17,6 +17,11 @@ bool Contraction::isPlain() const {
          llvm::all_of(tiles, [](const ContractionTile &tile) { return tile.guards.empty(); });
 }
 
+bool Contraction::isConvolution() const {
+  return depth.size() > 1 || rowParts.size() > 2 || columnParts.size() > 2 ||
+         llvm::any_of(tiles, [](const ContractionTile &tile) { return !tile.guards.empty(); });
+}
+
 kb::ExprAttr Contraction::spread(kb::ExprAttr expr) const {
   SmallVector<StringAttr> loops, symbols;
   for (const NestDim &dim :
@@ -37,7 +42,15 @@ kb::ExprAttr Contraction::termCount() const {
 
 kb::ExprAttr Contraction::dividedTerms() const {
   kb::ExprAttr count = termCount();
-  return count.getConstant() ? count : depth.front().extent;
+  auto channels = llvm::find_if(depth, [&](const NestDim &dim) {
+    return llvm::none_of(tiles, [&](const ContractionTile &tile) {
+      return llvm::any_of(tile.guards,
+                          [&](kb::ExprAttr guard) { return dependsOn(guard, dim.name); });
+    });
+  });
+  return count.getConstant()       ? count
+         : channels != depth.end() ? channels->extent
+                                   : depth.front().extent;
 }
 
 bool Contraction::dependsOnSide(kb::ExprAttr expr, bool isRow) const {
@@ -106,9 +119,52 @@ static kb::OperandAttr flatOperand(const Contraction &contraction, const Contrac
                               tile.operand.getBytes(), offset, {}, {});
 }
 
+/// Whether neighbouring terms of \p tile, whose terms have digits, lie side by side and exist
+/// alike: the channels of a pixel, where they are the innermost dimension. The conditions must fit
+/// a word with a bit for each place.
+static bool hasRunsOfTerms(const Contraction &contraction, const ContractionTile &tile) {
+  constexpr int64_t mostBits = 31;
+  StringRef inner = contraction.depth.back().name;
+  if (!tile.hasDigits || strideAlong(tile.operand.getOffset(), inner) != 1)
+    return false;
+  int64_t bits = 0;
+  for (const NestDim &dim : contraction.depth)
+    if (llvm::any_of(tile.guards, [&](kb::ExprAttr guard) { return dependsOn(guard, dim.name); }))
+      bits += dim.extent.getConstant().value_or(1);
+  return bits <= mostBits && llvm::all_of(tile.guards, [&](kb::ExprAttr guard) {
+           return !dependsOn(guard, inner) &&
+                  llvm::count_if(contraction.depth, [&](const NestDim &dim) {
+                    return dependsOn(guard, dim.name);
+                  }) <= 1;
+         });
+}
+
+/// Moves the channels of a pixel to the end of the terms, where they lie side by side.
+static void sortTerms(Contraction &contraction) {
+  for (const ContractionTile &tile : contraction.tiles)
+    for (const NestDim &dim : llvm::drop_end(contraction.depth))
+      if (!tile.flat && strideAlong(tile.operand.getOffset(), dim.name) == 1 &&
+          llvm::none_of(tile.guards,
+                        [&](kb::ExprAttr guard) { return dependsOn(guard, dim.name); })) {
+        auto *at = &contraction.depth[&dim - contraction.depth.data()];
+        std::rotate(at, at + 1, contraction.depth.data() + contraction.depth.size());
+        return;
+      }
+}
+
+void kbopt::orderTerms(Contraction &contraction) {
+  sortTerms(contraction);
+  flattenTiles(contraction);
+}
+
 void kbopt::flattenTiles(Contraction &contraction) {
   for (ContractionTile &tile : contraction.tiles) {
     StringRef side = contraction.partsOf(tile.isRow).back().name;
+    auto isShort = [&](StringRef dim) {
+      constexpr int64_t longest = 8; // elements between neighbours
+      auto stride = strideAlong(tile.operand.getOffset(), dim);
+      return stride && std::abs(*stride) <= longest;
+    };
     tile.flat = tile.guards.empty() ? flatOperand(contraction, tile) : kb::OperandAttr();
     tile.alongDepth =
         tile.flat && strideAlong(tile.flat.getOffset(), contraction.depth.back().name) == 1;
@@ -116,8 +172,10 @@ void kbopt::flattenTiles(Contraction &contraction) {
       return !dependsOn(tile.operand.getOffset(), dim.name) ||
              gainAlong(tile.operand.getOffset(), dim.name);
     });
-    // Where terms have digits, a thread copies a single row or column.
-    tile.alongSide =
-        !tile.flat || (!tile.alongDepth && strideAlong(tile.operand.getOffset(), side) == 1);
+    if (hasRunsOfTerms(contraction, tile))
+      tile.alongDepth = true; // channels of a pixel
+    // Elsewhere a thread copies a single row or column where terms have digits.
+    tile.alongSide = !tile.alongDepth &&
+                     (!tile.flat || isShort(side) || !isShort(contraction.depth.back().name));
   }
 }

@@ -74,12 +74,16 @@ private:
                     from = address.contains(' ') && !address.starts_with("&")
                                ? "(" + address.str() + ")"
                                : address.str();
+        std::string element = tile.hasDigits             ? loadAt(tile, address)
+                              : address.starts_with("&") ? address.drop_front().str()
+                                                         : "*" + from;
         if (tile.isVector())
-          code.line("*reinterpret_cast<" + type + " *>(" + target + ") = *reinterpret_cast<const " +
-                    type + " *>(" + address + ");");
+          code.line("*reinterpret_cast<" + type + " *>(" + target +
+                    ") = " + (tile.guard.empty() ? "" : tile.guard + " ? ") +
+                    "*reinterpret_cast<const " + type + " *>(" + address + ")" +
+                    (tile.guard.empty() ? "" : " : " + type + "()") + ";");
         else
-          code.line(target + " = " + (tile.guard.empty() ? "" : tile.guard + " ? ") +
-                    (address.starts_with("&") ? address.drop_front().str() : "*" + from) +
+          code.line(target + " = " + (tile.guard.empty() ? "" : tile.guard + " ? ") + element +
                     (tile.guard.empty() ? "" : " : " + zeroOf(tile)) + ";");
       });
     if (hasTables())

@@ -20,17 +20,22 @@ bool isSmall(const Contraction &contraction, const ChipInfo &chip, const LaunchS
   return tiles < chip.smCount;
 }
 
-/// The tiles of \p contraction, and those of its plain form on matrix units.
+/// The tiles of \p contraction, and those of the forms that matrix units take.
 std::vector<RankedShape> rankAll(kb::NestOp nest, const Contraction &contraction,
                                  const ChipInfo &chip, const LaunchSizes &sizes,
                                  const Freedom &freedom) {
   std::vector<RankedShape> ranked = rankShapes(contraction, chip, sizes, freedom, largeSides);
-  Contraction plain;
-  if (contraction.isPlain() || !findContraction(nest, plain, /*isPlain=*/true).empty())
+  if (contraction.isPlain())
     return ranked;
-  for (RankedShape &each : rankShapes(plain, chip, sizes, freedom, largeSides))
-    if (each.shape.onMatrixUnits())
-      ranked.push_back(std::move(each));
+  llvm::erase_if(ranked, [](const RankedShape &each) { return each.shape.onMatrixUnits(); });
+  for (StringRef core : {"half", "bf16", "tf32"}) {
+    Contraction other;
+    if (!findContraction(nest, core, other).empty() || !whyNoMatrixUnits(other, core).empty())
+      continue;
+    for (RankedShape &each : rankShapes(other, chip, sizes, freedom, largeSides))
+      if (each.shape.core == core)
+        ranked.push_back(std::move(each));
+  }
   llvm::stable_sort(ranked,
                     [](const RankedShape &a, const RankedShape &b) { return a.rate > b.rate; });
   return ranked;
@@ -82,13 +87,13 @@ public:
                                     const Schedule &schedule) const override {
     ContractionShape shape(schedule);
     Contraction contraction;
-    if (!findContraction(nest, contraction, shape.onMatrixUnits()).empty())
+    if (!findContraction(nest, shape.core, contraction).empty())
       return std::nullopt;
     if (auto few = tileForFewBlocks(contraction, shape, chip))
       return few->shape.schedule().set("otherwise", int64_t(shape.isVector));
+    const Freedom freedom{shape.onMatrixUnits(), false};
     if (shape.isVector)
-      for (const RankedShape &each :
-           rankShapes(contraction, chip, {}, Freedom{false, false}, usualSides))
+      for (const RankedShape &each : rankShapes(contraction, chip, {}, freedom, usualSides))
         if (!each.shape.isVector)
           return each.shape.schedule().set("otherwise", int64_t(0));
     return std::nullopt;
@@ -99,8 +104,7 @@ public:
     Schedule schedule = nest.getSchedule() ? Schedule(*nest.getSchedule()) : Schedule();
     ContractionShape shape(schedule);
     Contraction contraction;
-    if (std::string reason = findContraction(nest, contraction, shape.onMatrixUnits());
-        !reason.empty())
+    if (std::string reason = findContraction(nest, shape.core, contraction); !reason.empty())
       return llvm::createStringError(reason);
     if (std::string reason = shape.whyNot(contraction, chip); !reason.empty())
       return llvm::createStringError(reason);

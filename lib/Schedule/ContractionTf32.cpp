@@ -119,7 +119,7 @@ void Tf32Printer::printRest() {
   int64_t growth = *strideAlong(contraction.length, contraction.row.name);
   std::string ends = text.freshName("ends");
   code.open("for (; " + depth0 + " < " + limit + "; " + depth0 + " += " + bk + ")");
-  printLoads("0", limit + " - " + depth0);
+  printLoads("0", limit + " - " + depth0, depth0);
   code.line("__pipeline_commit();").line("__pipeline_wait_prior(0);").line("__syncthreads();");
   code.unroll(1).open("for (int " + step + " = 0; " + step + " < " + steps + "; ++" + step + ")");
   code.line(fetch + "(0, 0, " + step + ");");

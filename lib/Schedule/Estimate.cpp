@@ -461,7 +461,7 @@ std::optional<LaunchEstimate> estimateContraction(kb::NestOp nest, const Schedul
                                                   const LaunchSizes &sizes, const ChipInfo &chip) {
   ContractionShape shape(schedule);
   Contraction contraction;
-  if (!findContraction(nest, contraction, shape.onMatrixUnits()).empty())
+  if (!findContraction(nest, shape.core, contraction).empty())
     return std::nullopt;
   double terms = 1, outputs = 1;
   for (const NestDim &dim : contraction.depth) {

@@ -126,14 +126,16 @@ bool hasDims(const Products &products) {
   });
 }
 
-/// \p products with \p value in the place of \p dim.
-Products substituted(const Products &products, unsigned dim, const Products &value) {
+/// The factors with which \p product, \p coefficient times, stands in \p products.
+Products quotientOf(const Products &products, llvm::ArrayRef<unsigned> product,
+                    int64_t coefficient) {
   Products result;
-  for (const auto &[product, coefficient] : products) {
-    Products term{{{}, coefficient}};
-    for (unsigned factor : product)
-      term = productOf(term, factor == dim ? value : Products{{{factor}, 1}});
-    result = sumOf(std::move(result), term);
+  for (const auto &[term, factor] : products) {
+    std::vector<unsigned> rest;
+    std::set_difference(term.begin(), term.end(), product.begin(), product.end(),
+                        std::back_inserter(rest));
+    if (rest.size() + product.size() == term.size() && factor % coefficient == 0)
+      result = sumOf(std::move(result), {{rest, factor / coefficient}});
   }
   return result;
 }
@@ -157,8 +159,8 @@ std::vector<Products> conditionsAround(mlir::Operation *op, kb::NestOp nest) {
 }
 
 /// Where conditions say 0 <= w <= most for a sum w of dimensions and \p offset depends on these by
-/// w alone: the offset with a new dimension, the next after \p dims, in the place of w. The extents
-/// of new dimensions are added to \p extents.
+/// a multiple of w alone: the offset with a new dimension, the next after \p dims, in the place of
+/// w. The extents of new dimensions are added to \p extents.
 AffineExpr throughWindows(mlir::Operation *op, AffineExpr offset, kb::NestOp nest, unsigned dims,
                           llvm::SmallVectorImpl<AffineExpr> &extents) {
   std::optional<Products> products = productsOf(offset);
@@ -167,14 +169,12 @@ AffineExpr throughWindows(mlir::Operation *op, AffineExpr offset, kb::NestOp nes
   std::vector<Products> conditions = conditionsAround(op, nest);
   auto replace = [&](const Products &window, const Products &most) {
     for (const auto &[product, coefficient] : window) {
-      if (product.size() != 1 || product.front() >= symbolsFrom || coefficient != 1)
-        continue;
-      unsigned dim = product.front();
-      Products rest = sumOf(window, {{{dim}, 1}}, -1);
-      if (mentions(rest, dim) || !mentions(*products, dim))
+      Products times = quotientOf(*products, product, coefficient);
+      if (product.empty() || product.front() >= symbolsFrom || times.empty())
         continue;
       Products fresh{{{unsigned(kb::firstLoopDim + dims + extents.size())}, 1}};
-      Products changed = substituted(*products, dim, sumOf(fresh, rest, -1));
+      Products changed =
+          sumOf(sumOf(*products, productOf(times, window), -1), productOf(times, fresh));
       bool isGone = llvm::none_of(window, [&](const auto &term) {
         return !term.first.empty() && term.first.front() < symbolsFrom &&
                mentions(changed, term.first.front());

@@ -3,14 +3,15 @@
 from kernels import CXX, Kernel
 
 
-def convolutions(draw, name):
+def convolve(draw, name, family, kinds):
     """One thread for each output, bounds in one of several forms, any stride, dilation, padding and number of groups."""
     rank = draw.choice([1, 2, 2, 2, 3])
     axes = list(range(rank))
-    kind = draw.choice(["f32", "f32", "f32", "f64", "i32", "f16"])
+    kind = draw.choice(kinds)
     cxx, total = CXX[kind], {"f16": "float"}.get(kind, CXX[kind])
     images, groups = draw.choice([1, 2, 3]), draw.choice([1, 1, 1, 2, 3])
-    channels, outputs = draw.choice([1, 2, 3, 4, 8]), draw.choice([1, 2, 5, 8, 33]) * groups
+    channels = draw.choice([1, 3, 8, 16, 24] if family == "halfconvolutions" else [1, 2, 3, 4, 8])
+    outputs = draw.choice([1, 2, 5, 8, 33]) * groups
     window = [draw.choice([1, 2, 3, 3, 5] if rank < 3 else [1, 2, 3]) for _ in axes]
     stride, apart, pad = ([draw.choice(values) for _ in axes] for values in ([1, 1, 2, 3], [1, 1, 2], [0, 1, 2]))
     sizes = [str(draw.choice([1, 2, 3, 5, 8])) for _ in axes]
@@ -68,7 +69,7 @@ def convolutions(draw, name):
     for a in axes:
         target = f"({target} * {out[a]} + o{a})"
     end = draw.choice(["s", "s", "max(s, {0})", "s * {2}"]).replace("{0}", {"float": "0.0f", "double": "0.0", "int": "0"}[total]).replace("{2}", "2")
-    start = draw.choice(["0", "0", "b[oc]"]) if kind != "f16" else "0"
+    start = draw.choice(["0", "0", "b[oc]" if kind != "f16" else "__half2float(b[oc])"])
     store = f"__float2half({end})" if kind == "f16" else end
     parameters = ", ".join([f"int H{a}, int O{a}" for a in axes] + ([] if known else [f"int {key}" for key in names]))
     text = (f"__global__ void {name}({cxx} *y, const {cxx} *x, const {cxx} *w, const {cxx} *b, {parameters}) {{\n  {head}  {total} s = {start};\n{body}{close}"
@@ -76,10 +77,19 @@ def convolutions(draw, name):
     arguments = ", ".join([f"{height[a]}, {sizes[a]}" for a in axes] + ([] if known else [str(each) for each in names.values()]))
     many, taps = " * ".join(height), " * ".join(str(each) for each in window)
     init = "uniform(-1, 1)" if kind != "i32" else "uniform(-50, 50)"
-    return Kernel("convolutions", name, text, f"{name}{launch}(y_{name}, in_{name}, in2_{name}, in3_{name}, {arguments});",
+    return Kernel(family, name, text, f"{name}{launch}(y_{name}, in_{name}, in2_{name}, in3_{name}, {arguments});",
                   (kind, f"{images * outputs} * " + " * ".join(sizes), "out"),
                   [(f"in_{name}", kind, f"{images * channels * groups} * {many}", init), (f"in2_{name}", kind, f"{outputs * channels} * {taps}", init),
                    (f"in3_{name}", kind, str(outputs), init)])
 
 
-FAMILIES = [convolutions]
+def convolutions(draw, name):
+    return convolve(draw, name, "convolutions", ["f32", "f32", "f32", "f64", "i32", "f16"])
+
+
+def halfconvolutions(draw, name):
+    """For the matrix units."""
+    return convolve(draw, name, "halfconvolutions", ["f16"])
+
+
+FAMILIES = [convolutions, halfconvolutions]

@@ -32,12 +32,14 @@ SKETCHES = {
     "scatter": {"combine": ["thread", "block", "runs", "match", "bins"], "bins": [1, 16, 64, 100], "block": [32, 64, 256], "inflight": [1, 2, 4, 16],
                 "along": ["none", "none", "r", "i"]},
     "convolution": {"bm": [32, 64], "bn": [32, 64], "bk": [8, 16, 32], "tm": [4, 8], "tn": [4, 8], "stages": [2, 2, 3], "vector": [1, 4], "split": [1, 1, 2]},
-    "half": {"core": ["half"], "bm": [16, 32, 64, 128], "bn": [32, 64, 128], "stages": [3, 4], "tm": [16, 32, 64], "split": [1, 2, 4]},
+    "half": {"core": ["half"], "bm": [16, 32, 64, 128], "bn": [32, 64, 128], "stages": [3, 4], "tm": [16, 32, 64], "split": [1, 2, 4], "vector": [1, 4, 4]},
+    "halfconvolution": {"core": ["half"], "bm": [16, 32, 64, 128], "bn": [32, 64, 128], "stages": [3, 4], "tm": [16, 32, 64], "tn": [16, 32, 64], "split": [1, 2, 4],
+                         "vector": [1, 4]},
     "wgmma": {"unit": ["wgmma"], "bm": [64, 128, 256], "bn": [64, 128, 256], "stages": [3, 4]},
     "tf32": {"core": ["tf32"], "bm": [64, 128], "bn": [64, 128], "stages": [3, 4], "tm": [32]},
 }
 # Sketches with a name of their own above, and the keys without which they make no sense.
-FORCED = {"convolution": ("contraction", "stages"), "half": ("contraction", "core"), "wgmma": ("contraction", "unit"), "tf32": ("contraction", "core")}
+FORCED = {"convolution": ("contraction", "stages"), "half": ("contraction", "core"), "halfconvolution": ("contraction", "core"), "wgmma": ("contraction", "unit"), "tf32": ("contraction", "core")}
 CLASS = {"product": ["contraction", "rows", "map"], "rows": ["rows", "columns"], "inmemory": ["rows", "columns"],
          "softmax": ["rows"], "blockrows": ["rows"], "warprows": ["rows"], "blocksums": ["rows"], "stencil": ["stencil", "map"],
          "triangle": ["rows", "map"], "pairs": ["rows", "map"], "arrays": ["rows", "map", "columns"], "window": ["map", "rows", "stencil"],
@@ -48,7 +50,7 @@ CLASS = {"product": ["contraction", "rows", "map"], "rows": ["rows", "columns"],
          "structs": ["rows", "map"], "gathers": ["map", "rows"], "instances": ["rows", "map"], "launchloop": ["map", "rows", "contraction"],
          "ended": ["map", "rows"], "placed": ["map"], "turned": ["transpose", "transpose", "transpose", "map"], "quads": ["map", "map", "rows"], "plane": ["map", "transpose"], "digits": ["map", "transpose"], "paired": ["map"], "worded": ["rows", "map", "columns"], "fields": ["rows", "map"],
          "carried": ["scan", "scan", "scan", "map"], "counted": ["rows"],
-         "scattered": ["scatter", "scatter", "scatter", "map"], "bodies": ["reuse", "reuse", "reuse", "rows", "map"], "sharing": ["rows", "map"], "halos": ["map", "rows", "stencil"], "accessed": ["map", "rows"], "joined": ["map", "rows"], "halfproduct": ["half", "half", "wgmma", "wgmma", "contraction"], "convolutions": ["convolution", "convolution", "convolution", "rows", "map"], "coarseproduct": ["tf32", "tf32", "contraction"]}
+         "scattered": ["scatter", "scatter", "scatter", "map"], "bodies": ["reuse", "reuse", "reuse", "rows", "map"], "sharing": ["rows", "map"], "halos": ["map", "rows", "stencil"], "accessed": ["map", "rows"], "joined": ["map", "rows"], "halfproduct": ["half", "half", "wgmma", "wgmma", "contraction"], "convolutions": ["convolution", "convolution", "convolution", "rows", "map"], "halfconvolutions": ["halfconvolution", "halfconvolution", "halfconvolution", "convolution", "map"], "coarseproduct": ["tf32", "tf32", "contraction"]}
 SIMPLER = ("jacobian", "means", "product")
 # Passes that set single keys: several of them work on one nest.
 KEYS = {

@@ -72,9 +72,9 @@ TEST_F(Convolution, JoinsPixelsAndFillsTilesWithZeros) {
   auto kernel = cantFail(sketch.print(parse(nest({}), tile()), "fast", chip));
   for (llvm::StringRef part :
        {"const int points = N * OL;", "const int xN = xPoint / OL, xP = xPoint % OL;",
-        "if ((unsigned)(xP * stride + k - pad) < (unsigned)L)\n      xInside |= 1u << k;",
+        "if (!((unsigned)(xP * stride + k - pad) < (unsigned)L))\n      xOutside |= 1u << k;",
         "xBits[slot][threadIdx.x] = depth < length ? 1u << k : 1u << 31;",
-        "? xFrom[xPlace[slot][xTerm + chunk * xApart]] : 0.0f;",
+        "? __ldg(xFrom + xPlace[slot][xTerm + chunk * xApart]) : 0.0f;",
         "sums[i][j] += xRegs[slot][j] * wRegs[slot][i];", "again[i] |= 1u << j;"})
     EXPECT_NE(kernel.definition.find(part), std::string::npos) << part.str() << "\n"
                                                                << kernel.definition;

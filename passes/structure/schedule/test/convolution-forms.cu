@@ -1,9 +1,9 @@
 // Convolutions in the forms that people write: of one and three dimensions, with `continue` and a choice in place of an if, in groups, with
 // stride and dilation, of doubles, integers and halves, channels last.
-// RUN: kb-opt "-passes=schedule{as='contraction bm=32 bn=64 bk=16 tm=4 tn=8 stages=2 vector=4'}" --quiet -o %t.cu %s
+// RUN: kb-opt "-passes=schedule{as='contraction bm=32 bn=64 bk=16 tm=4 tn=8 stages=2 vector=4 core=simt'}" --quiet -o %t.cu %s
 // RUN: %code %t.cu | FileCheck %s
 // RUN: kb-opt --by-passes --judge=%t.cu --promise=bitwise %s | FileCheck --check-prefix=JUDGE %s
-// RUN: kb-opt "-passes=schedule{as='contraction bm=32 bn=32 bk=32 tm=4 tn=4 stages=3 vector=1'}" --quiet -o %t.async.cu %s
+// RUN: kb-opt "-passes=schedule{as='contraction bm=32 bn=32 bk=32 tm=4 tn=4 stages=3 vector=1 core=simt'}" --quiet -o %t.async.cu %s
 // RUN: %code %t.async.cu | FileCheck --check-prefix=ASYNC %s
 // RUN: kb-opt --by-passes --judge=%t.async.cu --promise=bitwise %s | FileCheck --check-prefix=JUDGE %s
 // JUDGE: {{^}}correct
@@ -14,12 +14,12 @@
 
 // A choice adds zeros itself: its sums need no second look.
 // CHECK: {{o}}ne_tiled(
-// CHECK: if ((unsigned)(xP + k - 2) < (unsigned)L)
-// CHECK: ? xFrom[xPlace[slot][xTerm + chunk * xApart]]
+// CHECK: if (!((unsigned)(xP + k - 2) < (unsigned)L))
+// CHECK: ? __ldg(xFrom + xPlace[slot][xTerm + chunk * xApart])
 // CHECK-NOT: again
 // CHECK: {{t}}hree_tiled(
 // ASYNC: {{o}}ne_tiled(
-// ASYNC: if ((xInside & xBits[slot][{{.*}}]) == xBits[slot][{{.*}}])
+// ASYNC: if ((xOutside & xBits[slot][{{.*}}]) == 0)
 // ASYNC-NEXT: __pipeline_memcpy_async(&xTile[stage]
 // ASYNC: else
 // ASYNC-NEXT: xTile[stage]{{.*}} = 0.0f;

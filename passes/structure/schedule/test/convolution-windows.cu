@@ -30,7 +30,7 @@ __global__ void far(float *y, const float *x, const float *w, int N, int C, int 
 }
 
 // CHECK: {{a}}ny_tiled(
-// CHECK: xInside |= 1u << k;
+// CHECK: xOutside |= 1u << k;
 __global__ void any(float *y, const float *x, const float *w, int N, int C, int L, int OC, int K, int pad) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= N * OC * L)
