@@ -83,12 +83,24 @@ llvm::Expected<GeneratedKernel> MmaPrinter::print(int64_t blocks) {
     printParts();
   printAfter();
   kernel.definition = "#include <cuda_pipeline_primitives.h>\n\n" + helpers();
+  addHelpers(helpers());
   kernel.reassociates = true;
   kernel.lowersPrecision = shape.core == "tf32";
   return finish("// A block computes " + std::to_string(shape.bm) + " x " +
                     std::to_string(shape.bn) + " outputs and a warp " + std::to_string(shape.tm) +
                     " x " + std::to_string(shape.tn) + " of them" + comment(),
                 blocks);
+}
+
+/// Names the functions of \p all, between which empty lines stand.
+void MmaPrinter::addHelpers(StringRef all) {
+  while (!all.empty()) {
+    size_t end = all.find("\n\n");
+    StringRef function = all.take_front(end == StringRef::npos ? end : end + 2);
+    StringRef name = function.take_until([](char c) { return c == '('; }).rsplit(' ').second;
+    kernel.helpers.push_back({name.str(), function.str()});
+    all = all.drop_front(function.size());
+  }
 }
 
 std::string MmaPrinter::constants() const {

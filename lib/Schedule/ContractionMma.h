@@ -58,6 +58,7 @@ protected:
   virtual int64_t elementsOfAccess() const { return 8; }
   /// Functions before the kernel.
   virtual std::string helpers() const;
+  void addHelpers(llvm::StringRef all);
   virtual std::string comment() const;
   /// Extents of one stage of \p tile.
   virtual std::string extentsOf(const NamedTile &tile) const;

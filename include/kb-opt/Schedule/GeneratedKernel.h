@@ -34,6 +34,11 @@ struct GeneratedKernel {
   /// why it is faster; then those of `then`, in their order. Its parameters are those of the raised kernel, in their order and under
   /// their names, then `extraParameters`.
   std::string definition;
+  /// Functions in `definition` that other kernels may have, too, under other names.
+  struct Helper {
+    std::string name, text;
+  };
+  std::vector<Helper> helpers;
   /// Declaration ("int rows") and the expression that the launch passes.
   std::vector<std::pair<std::string, std::string>> extraParameters;
   std::string gridX, gridY = "1", gridZ = "1";

@@ -58,8 +58,9 @@ static llvm::Error addDeclarations(const PassContext &context, Dispatchers dispa
 static llvm::Error addDefinitions(const KernelView &kernel, Dispatchers dispatchers, Edits &edits) {
   std::string text;
   bool hasAllocationTest = false;
+  SharedHelpers helpers;
   for (auto &dispatcher : dispatchers) {
-    llvm::Expected<std::string> each = dispatcher->definitions(edits, hasAllocationTest);
+    llvm::Expected<std::string> each = dispatcher->definitions(edits, hasAllocationTest, helpers);
     if (!each)
       return each.takeError();
     text += *each;

@@ -138,12 +138,14 @@ llvm::Error Dispatcher::addIncludes(StringRef &definition, Edits &edits) const {
   return llvm::Error::success();
 }
 
-llvm::Expected<std::string> Dispatcher::definitions(Edits &edits, bool &hasAllocationTest) const {
+llvm::Expected<std::string> Dispatcher::definitions(Edits &edits, bool &hasAllocationTest,
+                                                    SharedHelpers &helpers) const {
   std::string text;
   for (const GeneratedKernel *each : {&generated, last ? &*last : nullptr}) {
     if (!each)
       continue;
-    StringRef definition = StringRef(each->definition).trim();
+    const std::string whole = helpers.definitionOf(*each);
+    StringRef definition = StringRef(whole).trim();
     if (llvm::Error error = addIncludes(definition, edits))
       return std::move(error);
     text += "\n\n" + definition.str();

@@ -10,6 +10,7 @@
 #define KBOPT_LIB_REWRITE_SCHEDULE_DISPATCHER_H
 
 #include "LaunchAlgebra.h"
+#include "SharedHelpers.h"
 #include "TestFunction.h"
 #include "kb-opt/Rewrite/Schedule/Dispatch.h"
 
@@ -51,8 +52,10 @@ public:
   /// Declarations of what `definitions` defines, for launches that stand before it.
   std::string declarations() const;
   /// The kernel, and the functions that its launches call. \p hasAllocationTest: one of them is
-  /// there already. What the kernel includes is added to \p edits.
-  llvm::Expected<std::string> definitions(Edits &edits, bool &hasAllocationTest) const;
+  /// there already; nor is a function of \p helpers repeated. What the kernel includes is added to
+  /// \p edits.
+  llvm::Expected<std::string> definitions(Edits &edits, bool &hasAllocationTest,
+                                          SharedHelpers &helpers) const;
 
 private:
   /// One launch that gets the choice.
