@@ -38,7 +38,8 @@ std::string MmaPrinter::waitingAt(const NamedTile &tile) const {
 std::string MmaPrinter::printPlaces(const NamedTile &tile, const std::string &term) {
   if (!tile.hasIntPlaces)
     return placeOfTerm(tile, term + " + " + tile.element);
-  std::string places = text.freshName(tile.place + "s");
+  std::string places =
+      text.freshName(StringRef(tile.from).drop_back(StringRef("From").size()).str() + "Places");
   code.line("alignas(16) int " + places + "[8];");
   for (const char *more : {"", " + 4"})
     code.line("*reinterpret_cast<int4 *>(" + places + more +

@@ -150,4 +150,30 @@ TEST_F(Convolution, PrefersTilesOfFewChannels) {
   EXPECT_GE(sketch.schedules(given, chip, sizes, {}).front().integer("bm"), 128);
 }
 
+TEST_F(Convolution, TakesMatrixUnitsForHalves) {
+  Parts parts;
+  parts.term = "__half2float($0) * __half2float($1)";
+  std::string text = nest(parts);
+  for (auto [from, to] : {std::pair(": \"float\" bytes 4 at", ": \"half\" bytes 2 at"),
+                          std::pair("\"const float *\" bytes 8 pointer true element 4",
+                                    "\"const half *\" bytes 8 pointer true element 2")})
+    for (size_t at = 0; (at = text.find(from)) != std::string::npos;)
+      text.replace(at, llvm::StringRef(from).size(), to);
+  kb::NestOp given = parse(text);
+  const Freedom freedom{true, false};
+  EXPECT_EQ(sketch.schedules(given, chip, {}, freedom).front().string("core"), "half");
+  LaunchSizes sizes;
+  for (auto [name, value] : {std::pair("N", 32), std::pair("C", 64), std::pair("OC", 128),
+                             std::pair("L", 4096), std::pair("OL", 4096), std::pair("K", 3)})
+    sizes[name] = value;
+  EXPECT_EQ(sketch.schedules(given, chip, sizes, freedom).front().integer("bm"), 128);
+  Schedule singles = sketch.schedules(given, chip, sizes, freedom).front().set("vector", 1);
+  auto kernel = cantFail(sketch.print(parse(text, singles), "fast", chip));
+  EXPECT_TRUE(kernel.reassociates);
+  for (llvm::StringRef part : {"? __ldg(xFrom + xPlaces[e]) : half();",
+                               "? __ldg(wFrom[chunk] + e) : half();", "keep(used, step - 1);"})
+    EXPECT_NE(kernel.definition.find(part), std::string::npos) << part.str() << "\n"
+                                                               << kernel.definition;
+}
+
 } // namespace

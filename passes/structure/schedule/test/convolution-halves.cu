@@ -23,11 +23,19 @@
 
 // CHECK: {{c}}onvolution_tiled(
 // CHECK: asm("" : "+l"(xFrom)); // nvcc would add it up anew for each element
+// Nothing is multiplied in size_t where elements are loaded.
+// CHECK: auto load = [&](int stage, int piece, int left, int begin) {
+// CHECK-NOT: size_t
 // CHECK: xNext[chunk / (STEPS - 1)][e] = (xOutside & xBits[slot][xTerm + chunk * xApart + e]) == 0
 // CHECK-NEXT: ? __ldg(xFrom + xPlace{{.*}}[e])
 // CHECK-NEXT: : half();
+// CHECK-NOT: size_t
 // CHECK: __pipeline_memcpy_async(&wTile
-// CHECK: *reinterpret_cast<uint4 *>(&xTile[stage][xColumn]
+// CHECK-NOT: size_t
+// CHECK: auto keep = [&](int stage, int piece) {
+// CHECK: *reinterpret_cast<uint4 *>(
+// CHECK-NEXT: &xTile[stage][xColumn]
+// CHECK: load(used, step, BK, depth0 + (STAGES - 1) * BK);
 // CHECK: if (length - depth0 >= STAGES * BK)
 // CHECK-NEXT: keep(used, step - 1);
 // CHECK: again[i]
