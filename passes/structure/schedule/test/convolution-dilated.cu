@@ -3,7 +3,7 @@
 // RUN: %code %t.cu | FileCheck %s
 // CHECK: can_use_dilated_{{t}}iled(
 // CHECK-NOT: lie_in_different_allocations
-// CHECK: x + (long long)N * C * L <= y
+// CHECK: x + (long long)grid_z * C * L <= y
 __global__ void dilated(float *y, const float *x, const float *w, int N, int C, int L, int OC, int OL, int K, int stride, int dilation, int pad) {
   int p = blockIdx.x * blockDim.x + threadIdx.x, oc = blockIdx.y, n = blockIdx.z;
   if (p >= OL)
