@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # usage: variants.sh KB-OPT FOLDER
 # Rewrites kernels.cu with several schedules into FOLDER, where `nvcc -O3 -std=c++17 -arch=sm_90 driver.cu` then makes
 # one program of them all.

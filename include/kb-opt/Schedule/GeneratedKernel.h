@@ -31,8 +31,8 @@ struct LaunchCondition {
 struct GeneratedKernel {
   std::string name;
   /// Helpers, if any, and the kernel with a comment of at most three lines that says
-  /// why it is faster; then those of `then`, in their order. Its parameters are those of the raised kernel, in their order and under
-  /// their names, then `extraParameters`.
+  /// why it is faster; then those of `then`, in their order. Its parameters are those of the raised
+  /// kernel, in their order and under their names, then `extraParameters`.
   std::string definition;
   /// Functions in `definition` that other kernels may have, too, under other names.
   struct Helper {

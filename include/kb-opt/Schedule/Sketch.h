@@ -56,8 +56,8 @@ private:
 class Sketch {
 public:
   virtual ~Sketch();
-  /// `rows`, `map`, `columns`, `contraction`, `reuse`, `scan`, `scatter`, `stencil`, `transpose`: the
-  /// value of the key "sketch".
+  /// `rows`, `map`, `columns`, `contraction`, `reuse`, `scan`, `scatter`, `stencil`, `transpose`:
+  /// the value of the key "sketch".
   virtual llvm::StringRef name() const = 0;
   /// Empty if \p nest is of the sketch's class; otherwise why not, in the user's words.
   virtual std::string whyNot(kb::NestOp nest) const = 0;
