@@ -129,6 +129,8 @@ std::string ScanNest::find() {
   if (nest.getDomain())
     return "its points are no box";
   top = &nest.getBody().front();
+  if (top->empty())
+    return "it computes nothing";
   if (auto when = dyn_cast<kb::WhenOp>(top->front());
       when && llvm::hasSingleElement(*top) && when.getText().empty()) {
     guard = *when.getDomain();

@@ -134,8 +134,10 @@ private:
       return piece;
     piece.end += program.substr(piece.end).starts_with(";");
     llvm::StringRef left = program.take_front(piece.begin).rtrim();
+    // What stands on the line of a comment would be part of it.
+    const bool isAfterComment = left.rsplit('\n').second.contains("//");
     if (!left.ends_with("{") && !left.ends_with("}") && !left.ends_with(";") &&
-        !left.ends_with("/")) {
+        !left.ends_with("/") && !isAfterComment) {
       piece.begin = left.size();
       piece.text = " " + text;
     }

@@ -73,6 +73,9 @@ __global__ void last(float *y, const float *x) {
   asm volatile("st.global.f32 [%0], %1;" ::"l"(y + threadIdx.x), "f"(x[threadIdx.x]));
 }
 
+// CHECK:      kernel 'nothing'
+__global__ void nothing(float *y, int n) {}
+
 void run(float *y, const float *x, const float *w, int n, int c) {
   channels<<<1 << 12, 256>>>(y, x, 1 << 20, 3);
   lines<<<32, 256>>>(y, x, 8192, 4096);
@@ -82,4 +85,5 @@ void run(float *y, const float *x, const float *w, int n, int c) {
 void more(int *bins, const int *x, float *y, const float *f) {
   counts<<<1024, 256>>>(bins, x, 262144);
   last<<<1, 32>>>(y, f);
+  nothing<<<1, 32>>>(y, 32);
 }
