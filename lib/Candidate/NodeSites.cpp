@@ -101,7 +101,8 @@ static Action actionAt(const SiteRecord &site, const PassRegistration &pass) {
 
 llvm::Expected<std::vector<Action>> NodeSites::actions(const NodeId &id) {
   auto sites = answers.ask<std::vector<SiteRecord>>(
-      "sites", answers.request({id, assisted ? "assisted" : ""}), [&] { return compute(id); });
+      "sites", answers.request({id, assisted ? "assisted" : "", promiseName(setup.tools.weakest)}),
+      [&] { return compute(id); });
   if (!sites)
     return sites.takeError();
   std::vector<Action> actions;

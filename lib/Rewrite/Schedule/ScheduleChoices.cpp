@@ -164,15 +164,16 @@ static std::vector<RankedSchedule> inTurns(llvm::ArrayRef<RankedSchedule> ranked
 }
 
 /// Puts those of \p ranked whose time is modelled in the order of these times, in the places that
-/// they have. Among the first few is one of another sketch, if it may be as good: what the model
-/// does not see of one sketch is the same for all of its schedules.
-static void sortByTime(std::vector<RankedSchedule> &ranked) {
+/// they have. Those that take about as long as the launch itself on \p chip stay in order. Among
+/// the first few is one of another sketch, if it may be as good: what the model does not see of one
+/// sketch is the same for all of its schedules.
+static void sortByTime(std::vector<RankedSchedule> &ranked, const ChipInfo &chip) {
   constexpr size_t few = 4;
-  constexpr double mayBeAsGood = 2;
+  constexpr double mayBeAsGood = 2, ofLaunch = 1.5;
   std::multimap<double, RankedSchedule> byTime; // equal times stay in order
   for (const RankedSchedule &each : ranked)
     if (each.estimate)
-      byTime.emplace(each.estimate->us, each);
+      byTime.emplace(std::max(each.estimate->us, ofLaunch * chip.launchOverheadUs), each);
   std::vector<RankedSchedule> modelled;
   for (const auto &[time, each] : byTime)
     modelled.push_back(each);
@@ -213,6 +214,6 @@ std::vector<RankedSchedule> kbopt::rankedSchedules(const PassContext &context,
     add(simpler->get(), true);
   add(raised.nest, false);
   std::move(rest.begin(), rest.end(), std::back_inserter(choices));
-  sortByTime(choices);
+  sortByTime(choices, context.target());
   return choices;
 }

@@ -118,10 +118,11 @@ TEST(Options, ValuesAreChecked) {
   EXPECT_EQ(errorOf({"-passes=auto", "--seed=x", "a.cu"}),
             "kb-opt: error: invalid value 'x' for '--seed'\n"
             "kb-opt: note: give a number that is at least 0\n");
-  EXPECT_EQ(errorOf({"--emit=ptx", "a.cu"}),
-            "kb-opt: error: unknown kind 'ptx' for '--emit'\n"
-            "kb-opt: note: it is one of diff, source, kb-ir, kb-nest, plan, job, workload, "
-            "profile, profile-json, anchors, findings, findings-yaml, findings-json, sarif\n");
+  EXPECT_EQ(
+      errorOf({"--emit=ptx", "a.cu"}),
+      "kb-opt: error: unknown kind 'ptx' for '--emit'\n"
+      "kb-opt: note: it is one of diff, source, kb-ir, kb-nest, schedules, plan, job, workload, "
+      "profile, profile-json, anchors, findings, findings-yaml, findings-json, sarif\n");
 }
 
 TEST(Options, InputsAreCounted) {

@@ -22,7 +22,6 @@ __global__ void __launch_bounds__(256)
   if (row >= n)
     return;
   float sum = 0.0f;
-#pragma unroll 2
   for (int first = lane * width; first < 512; first += lanes * width) {
     alignas(16) float xs[width];
     *reinterpret_cast<float4 *>(xs) =
@@ -34,7 +33,6 @@ __global__ void __launch_bounds__(256)
 #pragma unroll
   for (int offset = 16; offset > 0; offset /= 2)
     sum += __shfl_xor_sync(0xffffffff, sum, offset);
-#pragma unroll 2
   for (int first = lane * width; first < 512; first += lanes * width) {
     alignas(16) float xs2[width];
     *reinterpret_cast<float4 *>(xs2) =

@@ -5,7 +5,7 @@
 // RUN: kb-opt --judge=%t.cu --promise=reassociates %s -- -arch=sm_90 | FileCheck --check-prefix=JUDGED %s
 // ONCE: {{^}}1{{$}}
 // JUDGED: {{^}}correct
-// CHECK: __forceinline__ void {{p}}roductKernelTiledMultiply(
+// CHECK: {{^}}{{p}}roductKernelTiledMultiply(float
 // CHECK: void __launch_bounds__({{[0-9]+}}{{(, [0-9]+)?}}){{[[:space:]]+}}{{p}}roductKernelTiled(
 // CHECK: {{p}}roductKernelTiledMultiply(
 // CHECK: {{p}}roductKernelTiled2(
