@@ -18,7 +18,6 @@ __global__ void __launch_bounds__(256)
   if (row >= rows)
     return;
   float sum = 0.0f;
-#pragma unroll 2
   for (int first = lane * width; first < columns; first += lanes * width) {
     alignas(16) float xs[width];
     *reinterpret_cast<float4 *>(xs) =

@@ -28,7 +28,7 @@ __global__ void product(float *c, const float *a, const float *b, int m, int n, 
 }
 
 int main() {
-  const int n = 192;
+  const int n = 128;
   std::vector<float> x(n * n);
   for (int i = 0; i < n * n; ++i)
     x[i] = (i * 37 % 101) * 0.0371f - 1.3f;
