@@ -14,10 +14,10 @@
 //     - {name: b, type: f32, shape: "3 * m", role: out}
 //     - {name: c, type: f32, shape: "2 * n", role: out}
 //     - {name: d, type: f32, shape: "n", role: out}
-//     - {name: e, type: i32, shape: "n", role: out}
+//     - {name: e, type: i32, shape: "m", role: out}
 //     - {name: t, type: f32, shape: "2", role: inout}
 //     - {name: x, type: f32, shape: "2 * n + 3 * m", role: in, init: "uniform(0, 1)"}
-//     - {name: k, type: i32, shape: "n", role: in, init: "uniform(-9, 9)"}
+//     - {name: k, type: i32, shape: "m", role: in, init: "uniform(-9, 9)"}
 //     - {name: n, value: n}
 //     - {name: m, value: m}
 
@@ -102,5 +102,5 @@ void run(float *a, float *b, float *c, float *d, int *e, float *t, const float *
   rowsOf<<<1, 32>>>(b, x, 3, m);
   before<<<1, 32>>>(c, t, x, 2, n);
   falling<<<1, 1>>>(d, x, n);
-  upTo<<<(n + 127) / 128, 128>>>(e, k, n);
+  upTo<<<(m + 127) / 128, 128>>>(e, k, m);
 }
