@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "LaunchModel.h"
 #include "kb-opt/Support/Error.h"
+#include "kb-opt/Target/LaunchCosts.h"
 #include "llvm/ADT/STLExtras.h"
-#include <cmath>
 
 using namespace llvm;
 
@@ -41,19 +41,6 @@ StringRef toString(Limiter limiter) {
     return "latency";
   }
   return "";
-}
-
-/// Resources overlap, but not perfectly: the longest dominates, and another one
-/// of the same length adds 9 %. Assumption.
-static constexpr double overlapOrder = 8;
-
-static double joined(ArrayRef<CostTerm> terms) {
-  double longest = 0, sum = 0;
-  for (const CostTerm &term : terms)
-    longest = std::max(longest, term.us);
-  for (const CostTerm &term : terms)
-    sum += std::pow(term.us / longest, overlapOrder);
-  return longest * std::pow(sum, 1 / overlapOrder);
 }
 
 static double floorOf(const LaunchModel &model) {
@@ -98,7 +85,10 @@ ModelledLaunch modelLaunch(const kbrt::KernelCounters &counters, const LaunchSha
   term(Limiter::Tensor, model.tensor);
   term(Limiter::Atomics, model.atomics);
   term(Limiter::BlockStarts, model.blockStarts);
-  double work = joined(result.terms) / toUs;
+  llvm::SmallVector<double> cycles;
+  for (const CostTerm &each : result.terms)
+    cycles.push_back(each.us / toUs);
+  double work = joined(cycles);
   term(Limiter::Latency, model.latency);
   llvm::sort(result.terms, [](const CostTerm &a, const CostTerm &b) {
     return a.us != b.us ? a.us > b.us : a.limiter < b.limiter;

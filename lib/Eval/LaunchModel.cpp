@@ -1,12 +1,12 @@
 //===- LaunchModel.cpp - From counts to cycles per resource ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Owns the constants of the model that are not in knowledge/devices. Each is
-// marked with its source; those without a public source are called assumptions
-// here and in docs/CostModel.md.
+// Owns the constants that only counts need; others are in Target/LaunchCosts.h. Each is marked with
+// its source; those without a public source are called assumptions here and in docs/CostModel.md.
 //
 //===----------------------------------------------------------------------===//
 #include "LaunchModel.h"
+#include "kb-opt/Target/LaunchCosts.h"
 #include <algorithm>
 #include <cmath>
 
@@ -16,41 +16,19 @@ using kbrt::Op;
 namespace kbopt {
 namespace {
 
-/// Share of the data-sheet DRAM bandwidth that a streaming kernel reaches.
-/// Measured on an H200: a copy of 1 GiB reaches 4.29 TB/s, reading it 4.39.
-constexpr double sustainedDram = 0.9;
-/// Bytes per clock between L2 and one SM (Jia et al., Dissecting the NVIDIA
-/// Volta GPU Architecture via Microbenchmarking, 2018: 64 B).
-constexpr double l2BytesPerSmClock = 64;
 /// Instructions that nvcc makes of one IEEE division or square root (fma pipe),
 /// one 32-bit integer division (alu) and one fp64 division: from its SASS.
 constexpr double divisionFma = 8, divisionAlu = 20, divisionFp64 = 10;
-/// Independent instructions between dependent ones in compiled code. Assumption.
-constexpr double instructionParallelism = 2;
-/// A block barrier with all warps present: fixed, and per warp. Measured on an H200: 14.9 cycles
-/// with one warp, 28.9 with 8, 77 with 32.
-constexpr double barrierCycles = 13, barrierWarpCycles = 2;
 /// From a branch to the next instruction (Volta to Hopper, SASS control codes). Assumption.
 constexpr double branchCycles = 10;
 /// Instructions of a loop's test that unrolling removes: add, compare (both alu), branch.
 constexpr double loopTestAlu = 2, loopTestInstructions = 3;
-/// Clocks of the whole chip per block that starts. Measured on an H200: empty kernels of 65536 and
-/// 262144 blocks, 0.601 ns a block for any size up to 512 threads. Taken for the other chips too.
-constexpr double blockStartCycles = 1.19;
-/// From the start of a block to that of the next in its place, if it does nothing. Measured on an
-/// H200: empty kernels of 262144 blocks of 1024 threads, two on an SM at a time. Taken for any
-/// size.
-constexpr double blockTurnCycles = 357;
 /// Clocks between two warps' atomics to one 128-byte line. Measured on an H200: a million random
 /// atomics take 247 us on 32 counters of one line, 274 us on 256 of eight. Taken for others too.
 constexpr double atomicLineCycles = 16;
 /// Clocks between two lanes' additions of floats at one address. Measured on an H200: a million to
 /// one address take 1850 us, 2 to 32 lanes of a warp to one address 57.9 us a lane.
 constexpr double atomicLaneCycles = 3.5;
-/// Cycles that the L1 needs for one line of a store, its wavefront and its way to L2. Measured on
-/// an H200: 63.8 cycles a request with 32 lines, 2.1 with one.
-constexpr double storeLineCycles = 2;
-
 double op(const std::array<double, kbrt::opCount> &by, std::initializer_list<Op> ops) {
   double sum = 0;
   for (Op o : ops)
@@ -160,13 +138,12 @@ void addLatency(LaunchModel &model) {
       std::max(0.0, c.branches / c.warps - model.schedule.unrolledIterations) * branchCycles;
   // Warps of a block wait at a barrier for the slowest one.
   double sinceLast = model.globalLatency + model.sharedLatency + model.arithmeticLatency;
-  double barrier =
-      barrierCycles + barrierWarpCycles * std::ceil(model.shape.threadsPerBlock / 32.0);
+  double barrier = barrierOf(std::ceil(model.shape.threadsPerBlock / 32.0));
   model.barrierLatency = c.blockBarriers / c.warps * barrier +
                          (c.blockBarriers > 0 ? (c.warpImbalance - 1) * sinceLast : 0);
   // Equal blocks end in whole waves; after many waves they have drifted apart. The longest block
   // takes as long as so many mean ones.
-  const double turns = std::max(1.0, model.waves < 8 ? std::ceil(model.waves) : model.waves + 0.5);
+  const double turns = turnsOfWaves(model.waves);
   model.waveCount = std::max(turns, c.blockImbalance);
   model.blockLatency =
       blockTurnCycles * (turns - 1) / model.waveCount; // the first is in the launch's overhead
@@ -179,18 +156,6 @@ double LaunchModel::onBusiestSm(double total, double perClock) const {
   if (total <= 0 || perClock <= 0 || shape.blocks == 0)
     return 0;
   return total / static_cast<double>(shape.blocks) * blocksOnBusiestSm / perClock;
-}
-
-/// The two parts of a turn with \p warps that take turns at a resource. A closed queue whose
-/// customers just saturate it loses sqrt(2 / (pi n)) of its rate (machine repair model); a norm of
-/// this order does the same, and adds the parts up where there is one warp.
-static double turnOf(double work, double waiting, double warps) {
-  double order = std::log(2) / std::log1p(0.8 / std::sqrt(std::max(1.0, warps)));
-  double longest = std::max(work, waiting);
-  if (longest <= 0)
-    return 0;
-  return longest *
-         std::pow(std::pow(work / longest, order) + std::pow(waiting / longest, order), 1 / order);
 }
 
 double LaunchModel::interleaved(double work) const {

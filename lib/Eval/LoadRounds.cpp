@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "LaunchModel.h"
+#include "kb-opt/Target/LaunchCosts.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cmath>
@@ -17,12 +18,6 @@ using namespace llvm;
 
 namespace kbopt {
 namespace {
-
-/// nvcc unrolls an inner loop without a pragma by 4, and ptxas such a loop by 4 again.
-constexpr double defaultUnrolling = 16;
-/// Registers that hold loads in flight: about half of the 32 with which all warps of an SM are
-/// resident, which ptxas stays within where it can.
-constexpr double registersInFlight = 16;
 
 bool isGlobal(const kbrt::SiteCounters &site) {
   return site.space == kbrt::MemorySpace::Global || site.space == kbrt::MemorySpace::Generic;

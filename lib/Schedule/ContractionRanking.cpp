@@ -3,7 +3,6 @@
 
 #include "ContractionRanking.h"
 #include "kb-opt/Schedule/OwnArch.h"
-#include "kb-opt/Target/CodeLimits.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -371,7 +370,7 @@ std::string kbopt::gainOfOwnArch(const Schedule &schedule, const ChipInfo &chip)
   const MeasuredTile &best = byWgmma[0];
   constexpr int64_t large = 128 * 128; // a tile that is chosen where there are many of them
   if (schedule.sketch() != "contraction" || !shape.isOfHalves() || shape.isWgmma() ||
-      chip.computeMajor != 9 || isOwnArch(chip) || measuredAs == std::end(onMatrixUnits) ||
+      chip.computeMajor != 9 || chip.isOwnArch || measuredAs == std::end(onMatrixUnits) ||
       shape.bm * shape.bn < large)
     return "";
   return llvm::formatv(

@@ -10,6 +10,7 @@
 #define KBOPT_LIB_SCHEDULE_CONTRACTIONRANKING_H
 
 #include "Contraction.h"
+#include "kb-opt/Schedule/Estimate.h"
 
 namespace kbopt {
 
@@ -32,6 +33,11 @@ inline constexpr int64_t largeSides[] = {2048, 4096}, smallSides[] = {1024},
 std::vector<RankedShape> rankShapes(const Contraction &contraction, const ChipInfo &chip,
                                     const LaunchSizes &sizes, const Freedom &freedom,
                                     llvm::ArrayRef<int64_t> sides);
+
+/// What a launch takes with the tile of \p schedule: its terms over the rate that the tile reaches.
+/// Nothing if a size is not known, or the tile was not measured.
+std::optional<LaunchEstimate> estimateContraction(kb::NestOp nest, const Schedule &schedule,
+                                                  const LaunchSizes &sizes, const ChipInfo &chip);
 
 /// A tile that is better than another where that would have few blocks.
 struct TileForFewBlocks {

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Contraction.h"
-#include "kb-opt/Target/CodeLimits.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace kbopt;
@@ -171,7 +170,7 @@ std::string ContractionShape::whyNotWgmma(const Contraction &contraction,
     return "wgmma takes one dimension on each side, and a sum of one loop without conditions";
   if (chip.computeMajor != 9)
     return chip.arch() + " has no wgmma";
-  if (!isOwnArch(chip))
+  if (!chip.isOwnArch)
     return "wgmma needs a program that is compiled for " + chip.arch() + "a and nothing else";
   if (!isVector || stages < 3 || stages > 4 || bk != 64 || split != 1)
     return "wgmma needs tiles of 64 terms, 16 bytes per access, 3 or 4 stages and one part";

@@ -69,8 +69,8 @@ public:
   }
 
 private:
-  /// Terms of one instruction, elements of 16 bytes, and of a row of shared memory.
-  static constexpr int64_t termsOfStep = 16, elementsOfChunk = 8, elementsOfRow = 64;
+  /// Of 16 bytes.
+  static constexpr int64_t elementsOfChunk = 8;
   /// With a fourth stage, a product runs on while the next one begins.
   static constexpr int64_t tilesAhead = 2;
   std::string helper, load, stages, ahead, next, whole, part;

@@ -16,7 +16,8 @@ using namespace mlir;
 int64_t Placement::threads() const {
   int64_t all = 1;
   for (const ThreadDigit &digit : digits)
-    all *= digit.count;
+    if (llvm::MulOverflow(all, digit.count, all))
+      return 0;
   return all;
 }
 

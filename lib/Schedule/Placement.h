@@ -49,6 +49,7 @@ struct Placement {
   int64_t launches = 1; ///< that do the work together
   int64_t reads = 1;    ///< times that elements are loaded
 
+  /// 0 where they are too many to count.
   int64_t threads() const;
 };
 

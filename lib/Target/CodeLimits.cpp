@@ -20,8 +20,7 @@ static std::optional<double> sharedBytesOf(unsigned capability) {
 
 ChipInfo kbopt::limitedTo(ChipInfo chip, llvm::StringRef arch, bool isOnly) {
   unsigned capability = 0;
-  if (isOnly && arch == chip.arch() + "a")
-    chip.sources["ownArch"] = {};
+  chip.isOwnArch = isOnly && arch == chip.arch() + "a";
   if (!arch.consume_front("sm_") || arch.consumeInteger(10, capability) || arch.size() > 1 ||
       capability == 10u * chip.computeMajor + chip.computeMinor)
     return chip;
@@ -33,5 +32,3 @@ ChipInfo kbopt::limitedTo(ChipInfo chip, llvm::StringRef arch, bool isOnly) {
       chip.sharedBytesPerBlockOptIn, sharedBytesOf(capability).value_or(chip.sharedBytesPerBlock));
   return chip;
 }
-
-bool kbopt::isOwnArch(const ChipInfo &chip) { return chip.sources.count("ownArch") != 0; }

@@ -15,7 +15,7 @@ namespace kbopt {
 
 struct LaunchEstimate {
   double us = 0;       ///< of one launch, modelled
-  std::string limiter; ///< what takes most of it: "memory", "l2", "l1", "instructions", "waiting"
+  std::string limiter; ///< what takes most of it, as docs/Scheduling.md lists them
 };
 
 /// What one launch of \p nest with \p schedule takes on \p chip. Nothing if the sizes do not tell,

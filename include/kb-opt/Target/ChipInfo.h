@@ -35,6 +35,9 @@ struct ChipInfo {
   std::string name;    ///< "h200": the file's name
   std::string product; ///< "NVIDIA H200 SXM"
   unsigned computeMajor = 0, computeMinor = 0;
+  /// The program is compiled for this chip's own architecture alone (sm_90a): its code may use what
+  /// no other chip has, wgmma among it.
+  bool isOwnArch = false;
 
   double smCount = 0;
   double boostMHz = 0, baseMHz = 0;

@@ -17,10 +17,6 @@ namespace kbopt {
 /// or if \p arch is none. \p isOnly: the program is compiled for no other architecture.
 ChipInfo limitedTo(ChipInfo chip, llvm::StringRef arch, bool isOnly = true);
 
-/// Whether the program is compiled for its own architecture of \p chip alone (sm_90a): its code
-/// may use what no other chip has, wgmma among it.
-bool isOwnArch(const ChipInfo &chip);
-
 } // namespace kbopt
 
 #endif // KBOPT_TARGET_CODELIMITS_H
