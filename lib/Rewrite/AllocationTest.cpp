@@ -2,19 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Rewrite/AllocationTest.h"
+#include "HostFunctions.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace kbopt;
 using namespace clang;
 using llvm::StringRef;
-
-/// The function called \p name at file scope; null if there is none.
-static const FunctionDecl *functionCalled(const ASTContext &ast, StringRef name) {
-  for (const NamedDecl *each : ast.getTranslationUnitDecl()->lookup(&ast.Idents.get(name)))
-    if (const auto *found = dyn_cast<FunctionDecl>(each))
-      return found;
-  return nullptr;
-}
 
 AllocationTest::AllocationTest(const PassContext &context, const FunctionDecl *kernel)
     : function(allocationTest) {
@@ -53,33 +46,4 @@ static inline bool {0}(const void *a, const void *b) {{
 })";
   bool hasVersion = StringRef(entryPoint).ends_with("ByVersion");
   return llvm::formatv(text, function, entryPoint, hasVersion ? "12000, " : "").str();
-}
-
-llvm::Expected<bool> AllocationTest::addSharedDefinition(const PassContext &context,
-                                                         Edits &edits) const {
-  if (context.kernels().size() < 2)
-    return false;
-  std::string definition = missingDefinition();
-  if (definition.empty())
-    return true;
-  if (context.parsed().text().contains("#include"))
-    if (AnchorOrReason top = anchorAfterIncludes(context.parsed())) {
-      if (llvm::Error error = edits.insertAfter(*top, definition))
-        return std::move(error);
-      return true;
-    }
-  const SourceManager &sources = context.parsed().sources();
-  const FunctionDecl *first = nullptr;
-  for (const KernelView &kernel : context.kernels())
-    if (sources.isInMainFile(kernel.function()->getLocation()) &&
-        (!first ||
-         sources.isBeforeInTranslationUnit(kernel.function()->getLocation(), first->getLocation())))
-      first = kernel.function();
-  AnchorOrReason anchor =
-      first ? anchorBefore(context.parsed(), first) : AnchorOrReason::refuse("");
-  if (!anchor)
-    return false;
-  if (llvm::Error error = edits.insertAfter(*anchor, StringRef(definition).trim().str() + "\n\n"))
-    return std::move(error);
-  return true;
 }

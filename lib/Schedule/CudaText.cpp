@@ -476,6 +476,8 @@ std::string CudaText::parameters(const llvm::StringSet<> &unaliased) {
                  inTexts.contains(name);
     add((keeps ? "" : "const ") + pointee + " *" + (isRestrict ? "__restrict__ " : "") + name);
   }
+  for (const std::string &declaration : added)
+    add(declaration);
   for (const auto &[declaration, value] : extra)
     add(declaration);
   return text;

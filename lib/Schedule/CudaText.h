@@ -73,7 +73,9 @@ public:
   /// The condition of \p when, in its own text where it has one.
   std::string condition(kb::WhenOp when, OperandText replaced = {});
 
-  /// The parameters as in the raised kernel, then `extraParameters`. Pointers to what is only read
+  /// A parameter right after those of the raised kernel.
+  void addParameter(llvm::StringRef declaration) { added.push_back(declaration.str()); }
+  /// The parameters as in the raised kernel, those that were added, then `extraParameters`. Pointers to what is only read
   /// become `const`; those that the kernel declares `__restrict__` or that are in \p unaliased are
   /// `__restrict__`.
   std::string parameters(const llvm::StringSet<> &unaliased = {});
@@ -94,6 +96,7 @@ private:
   llvm::StringSet<> inTexts; ///< words of the user's expressions
   llvm::StringMap<std::string> written, scalars;
   llvm::SmallPtrSet<mlir::Operation *, 8> hoisted;
+  std::vector<std::string> added;
   std::vector<std::pair<std::string, std::string>> extra;
 
   std::string withScalars(llvm::StringRef words);

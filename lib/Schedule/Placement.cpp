@@ -277,11 +277,12 @@ private:
       return false; // a sum over what comes before: its terms are not those of the nest
     int64_t vector = schedule.integer("vector", 1);
     share(loops, team, vector);
-    if (schedule.integer("launches") == 3) { // each tile has a block
+    const int64_t launches = schedule.integer("launches", 1);
+    if (launches > 1) { // each tile has a block
       made.turns[dim] = Turns();
       digit(dim, parts(extentOf(dim), team * vector), team * vector);
-      made.launches = 3;
-      made.reads = 2;
+      made.launches = launches;
+      made.reads = launches == 3 ? 2 : 1;
     }
     others(points(), dim);
     made.team = team;

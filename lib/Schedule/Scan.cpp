@@ -65,6 +65,9 @@ public:
         all.push_back(schedule);
     };
     auto addGrid = [&] {
+      if (ScanPrinter::whyNoLookBack(scan).empty())
+        for (auto [team, vector] : {std::pair(256, 8), {512, 8}, {256, 16}, {256, 4}})
+          add(team, vector, 1, 2);
       if (scan.whyNoSlot().empty())
         for (auto [team, vector] : {std::pair(512, 8), {256, 8}, {512, 4}, {512, 1}})
           add(team, vector, 1, 3);

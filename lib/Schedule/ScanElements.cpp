@@ -138,6 +138,15 @@ void ScanPrinter::printOwn(CodeLines &code, bool isAll) {
 
 void ScanPrinter::printResults(CodeLines &code) {
   printBefore(code);
+  printElementsOnce(code);
+}
+
+void ScanPrinter::printElementsAfter(CodeLines &code, StringRef upTo) {
+  code.line(scan.carried.front().type + " " + values.front().upTo + " = " + upTo + ";");
+  printElementsOnce(code);
+}
+
+void ScanPrinter::printElementsOnce(CodeLines &code) {
   code.open("if (" + first + " < " + extent + ")");
   printElements(code, false);
   for (const HeldElements &each : held)

@@ -115,6 +115,15 @@ GeneratedKernel ScanPrinter::grid() {
                  "elements.",
                  team, end),
       team);
+  const std::string rowCount = kernel.gridX;
+  spreadTiles(kernel);
+  kernel.then = {{offsets, rowCount, std::to_string(offsetThreads)},
+                 {results, kernel.gridX, kernel.blockX}};
+  kernel.conditions = needs.conditions;
+  return kernel;
+}
+
+void ScanPrinter::spreadTiles(GeneratedKernel &kernel) {
   std::string count = kernel.gridX, length = text.hostExpression(scan.extent),
               span = std::to_string(team * width);
   if (!CudaText::isAtom(length))
@@ -129,11 +138,7 @@ GeneratedKernel ScanPrinter::grid() {
   }
   if (!scan.extent.getConstant())
     needs.expression(text.hostExpression(scan.extent) + " > 0");
-  kernel.then = {{offsets, count, std::to_string(offsetThreads)},
-                 {results, kernel.gridX, kernel.blockX}};
-  kernel.conditions = needs.conditions;
   kernel.preferences.push_back(text.hostExpression(scan.extent) + " >= 32768");
   if (count != "1")
     kernel.preferences.push_back(count + " <= 64");
-  return kernel;
 }

@@ -19,6 +19,8 @@ public:
       : nest(nest), scan(nest), schedule(nest.getScheduleAttr()), text(nest), name(name.str()) {}
 
   llvm::Expected<GeneratedKernel> run();
+  /// Why \p scan has no kernel that looks back; empty if it has one.
+  static std::string whyNoLookBack(const ScanNest &scan);
 
 private:
   /// Elements that a thread moves at once and holds meanwhile.
@@ -73,6 +75,9 @@ private:
   void printOwn(CodeLines &code, bool isAll);
   /// Computes the thread's elements, with what is before the first one.
   void printResults(CodeLines &code);
+  /// The same where \p upTo is what is before the first one.
+  void printElementsAfter(CodeLines &code, llvm::StringRef upTo);
+  void printElementsOnce(CodeLines &code);
 
   // What is before a thread.
   void printBefore(CodeLines &code);
@@ -96,7 +101,13 @@ private:
   std::string tileResults();
   std::string define(llvm::StringRef kernel, llvm::StringRef comment, int64_t threads,
                      llvm::StringRef body);
+  /// Gives \p kernel a block for each tile, where that is better than a block for each row.
+  void spreadTiles(GeneratedKernel &kernel);
   GeneratedKernel grid();
+
+  // One kernel of tiles.
+  std::string lookBackHelper();
+  GeneratedKernel lookBack();
 };
 
 } // namespace kbopt

@@ -25,11 +25,11 @@ std::string ScanPrinter::chooseShape() {
     return "the key 'vector' must be a power of two up to 16";
   if (!llvm::isPowerOf2_64(rows) || rows > 32 || (rows > 1 && !isWarp()))
     return "the key 'rows' must be a power of two up to 32, and 1 where a block takes a row";
-  if (launches != 1 && launches != 3)
-    return "the key 'launches' must be 1 or 3";
-  if (launches == 3 && isWarp())
+  if (launches < 1 || launches > 3)
+    return "the key 'launches' must be 1, 2 or 3";
+  if (launches > 1 && isWarp())
     return "blocks that share a row have more than 32 threads";
-  return launches == 3 ? scan.whyNoSlot() : "";
+  return launches == 3 ? scan.whyNoSlot() : launches == 2 ? whyNoLookBack(scan) : "";
 }
 
 std::string ScanPrinter::require() {

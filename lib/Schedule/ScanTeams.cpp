@@ -171,5 +171,5 @@ llvm::Expected<GeneratedKernel> ScanPrinter::run() {
     if (std::string reason = (this->*each)(); !reason.empty())
       return llvm::createStringError(reason);
   nameThings();
-  return launches == 3 ? grid() : teams();
+  return launches == 3 ? grid() : launches == 2 ? lookBack() : teams();
 }

@@ -270,6 +270,19 @@ KB_API Error cudaDeviceGetMemPool(void **pool, int) {
 KB_API Error cudaMemPoolSetAttribute(void *, int, void *) {
   return apiCall(__func__, [](Session &) { return Error{cuda::success}; });
 }
+/// No pool keeps anything: the release threshold (4) is 0.
+KB_API Error cudaMemPoolGetAttribute(void *, int attribute, void *value) {
+  constexpr int releaseThreshold = 4;
+  return apiCall(__func__, [&](Session &session) {
+    if (attribute != releaseThreshold)
+      session.stop(Ending::Unsupported, "cudaMemPoolGetAttribute is supported by the recorder for "
+                                        "cudaMemPoolAttrReleaseThreshold alone");
+    if (!value)
+      return Error{cuda::invalidValue};
+    *static_cast<uint64_t *>(value) = 0;
+    return Error{cuda::success};
+  });
+}
 KB_API Error cudaMemPoolTrimTo(void *, size_t) {
   return apiCall(__func__, [](Session &) { return Error{cuda::success}; });
 }

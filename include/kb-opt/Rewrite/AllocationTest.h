@@ -10,7 +10,6 @@
 #define KBOPT_REWRITE_ALLOCATIONTEST_H
 
 #include "kb-opt/Rewrite/PassContext.h"
-#include "kb-opt/Source/Edits.h"
 
 namespace kbopt {
 
@@ -27,10 +26,6 @@ public:
   /// The function's text with an empty line before it; empty if it stands before the kernel
   /// already.
   std::string missingDefinition() const;
-  /// Adds the definition, if it is missing, where the schedules of all kernels of the program find
-  /// it: each adds the same edit. False if there is no other kernel that may need it, or no such
-  /// place.
-  llvm::Expected<bool> addSharedDefinition(const PassContext &context, Edits &edits) const;
 
 private:
   std::string entryPoint, function;

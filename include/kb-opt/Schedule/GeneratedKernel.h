@@ -8,6 +8,7 @@
 #ifndef KBOPT_SCHEDULE_GENERATEDKERNEL_H
 #define KBOPT_SCHEDULE_GENERATEDKERNEL_H
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,7 +33,7 @@ struct GeneratedKernel {
   std::string name;
   /// Helpers, if any, and the kernel with a comment of at most three lines that says
   /// why it is faster; then those of `then`, in their order. Its parameters are those of the raised
-  /// kernel, in their order and under their names, then `extraParameters`.
+  /// kernel, in their order and under their names, then `memory`, then `extraParameters`.
   std::string definition;
   /// Functions in `definition` that other kernels may have, too, under other names.
   struct Helper {
@@ -44,6 +45,16 @@ struct GeneratedKernel {
   std::string gridX, gridY = "1", gridZ = "1";
   std::string blockX, blockY = "1", blockZ = "1";
   std::string dynamicSharedBytes; ///< empty: none
+  /// What each of the kernels takes right after the parameters of the raised one: a pointer to that
+  /// many elements, which the launch allocates, apart from all other memory and aligned as
+  /// allocations are, and frees after the last of them.
+  struct Memory {
+    std::string parameter;  ///< its name
+    std::string type;       ///< of an element
+    std::string count;      ///< of elements, an expression
+    bool isCleared = false; ///< all bytes are 0 before the first kernel
+  };
+  std::optional<Memory> memory = std::nullopt;
   /// A further kernel that `definition` defines, launched with the same arguments.
   struct Launch {
     std::string name, gridX, blockX;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "HostEvaluator.h"
 #include "kb-opt/Rewrite/AllocationTest.h"
+#include "kb-opt/Rewrite/LaunchMemory.h"
 #include "kb-opt/Rewrite/AstTools.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -27,7 +28,9 @@ HostEvaluator::Result HostEvaluator::call(const CallExpr *expr) {
     return refuse(expr, "a call through a pointer is not followed");
   const StringRef name = callee->getName();
   bool isKnown = false;
-  if (hasAllocationTest && name.starts_with(allocationTest) && expr->getNumArgs() == 2) {
+  if (added.launchMemory && name.starts_with(launchMemoryFunction) && expr->getNumArgs() == 2)
+    return memoryForLaunch(expr);
+  if (added.allocationTest && name.starts_with(allocationTest) && expr->getNumArgs() == 2) {
     const std::optional<uint64_t> a = address(expr->getArg(0)),
                                   b = a ? address(expr->getArg(1)) : std::nullopt;
     return b ? Result(integerOf(state.memory.areApart(*a, *b), expr->getType(), ast))
@@ -138,6 +141,20 @@ HostEvaluator::Result HostEvaluator::allocate(const CallExpr *expr) {
   *pointer = Address{state.memory.buffers[*buffer].address};
   add(kbrt::AllocStep{*buffer, id});
   return success(expr);
+}
+
+HostEvaluator::Result HostEvaluator::memoryForLaunch(const CallExpr *expr) {
+  const std::optional<uint64_t> bytes = natural(expr->getArg(0));
+  const std::optional<uint32_t> id = bytes ? stream(expr->getArg(1)) : std::nullopt,
+                                buffer = id && *bytes ? state.memory.allocate(*bytes)
+                                                      : std::nullopt;
+  if (!id)
+    return std::nullopt;
+  if (!buffer)
+    return refuse(expr, "there is no room for " + llvm::Twine(*bytes) + " bytes");
+  changesState = true;
+  add(kbrt::AllocStep{*buffer, id});
+  return HostValue(Address{state.memory.buffers[*buffer].address});
 }
 
 HostEvaluator::Result HostEvaluator::release(const CallExpr *expr) {

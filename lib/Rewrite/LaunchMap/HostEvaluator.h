@@ -27,10 +27,10 @@ struct HostState {
 
 class HostEvaluator {
 public:
-  /// \p hasAllocationTest: LaunchSites'.
+  /// \p added: LaunchSites'.
   HostEvaluator(const ParsedProgram &program, const clang::FunctionDecl *host,
                 const std::set<std::string> &changedNames, const RecordedValues &values,
-                ExprFacts &facts, HostState &state, bool hasAllocationTest);
+                ExprFacts &facts, HostState &state, const AddedFunctions &added);
 
   /// Runs \p statements; false with `whyNot` if that is not certain.
   bool run(llvm::ArrayRef<const clang::Stmt *> statements);
@@ -94,6 +94,7 @@ private:
   /// The frame of a call of \p function with \p arguments.
   std::optional<Frame> frameOf(const clang::Expr *expr, const clang::FunctionDecl *function,
                                llvm::ArrayRef<const clang::Expr *> arguments);
+  Result memoryForLaunch(const clang::CallExpr *expr);
   Result allocate(const clang::CallExpr *expr);
   Result release(const clang::CallExpr *expr);
   Result fill(const clang::CallExpr *expr, const clang::Expr *onStream);
@@ -121,7 +122,7 @@ private:
   const RecordedValues &values;
   ExprFacts &facts;
   HostState &state;
-  bool hasAllocationTest;
+  const AddedFunctions added;
   std::vector<Frame> frames;
   HostValue returned;
   unsigned work = 0; ///< nodes evaluated

@@ -10,9 +10,9 @@ using namespace clang;
 HostEvaluator::HostEvaluator(const ParsedProgram &program, const FunctionDecl *host,
                              const std::set<std::string> &changedNames,
                              const RecordedValues &values, ExprFacts &facts, HostState &state,
-                             bool hasAllocationTest)
+                             const AddedFunctions &added)
     : program(program), ast(program.context()), host(host), changedNames(changedNames),
-      values(values), facts(facts), state(state), hasAllocationTest(hasAllocationTest), frames(1) {}
+      values(values), facts(facts), state(state), added(added), frames(1) {}
 
 bool HostEvaluator::confirmsValues() {
   for (const auto &[expr, value] : values.expressions()) {
@@ -67,12 +67,10 @@ HostEvaluator::Flow HostEvaluator::execute(const Stmt *statement) {
     return Flow::Next;
   }
   if (const auto *choice = dyn_cast<IfStmt>(statement)) {
-    if (choice->getConditionVariable()) {
-      refuse(statement, "a condition declares a variable");
-      return Flow::Stop;
-    }
     if (const Flow flow = execute(choice->getInit()); flow != Flow::Next)
       return flow;
+    if (const VarDecl *variable = choice->getConditionVariable(); variable && !declare(variable))
+      return Flow::Stop;
     const std::optional<bool> holds = truth(choice->getCond());
     return !holds ? Flow::Stop : execute(*holds ? choice->getThen() : choice->getElse());
   }

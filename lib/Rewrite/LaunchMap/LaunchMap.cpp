@@ -100,7 +100,7 @@ struct LaunchMap::Impl {
         return std::nullopt;
     HostState nothing{MappedMemory({}), {}, {}};
     const std::set<std::string> none;
-    HostEvaluator evaluator(original, site.originalHost, none, values, facts, nothing, false);
+    HostEvaluator evaluator(original, site.originalHost, none, values, facts, nothing, AddedFunctions());
     return evaluator.confirmsValues() ? std::optional(std::move(values)) : std::nullopt;
   }
 
@@ -180,7 +180,7 @@ struct LaunchMap::Impl {
         mapped.steps.push_back(step);
       }
       HostEvaluator evaluator(candidate, match.site->host, match.site->changedNames,
-                              (*match.values)[i], facts, mapped.state, sites.hasAllocationTest);
+                              (*match.values)[i], facts, mapped.state, sites.added);
       if (!evaluator.run(match.site->parts[i].replacement)) {
         whyNot = evaluator.whyNot;
         return std::nullopt;

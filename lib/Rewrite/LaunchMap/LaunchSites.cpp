@@ -5,6 +5,7 @@
 #include "HostBodies.h"
 #include "kb-opt/Analysis/Legality.h"
 #include "kb-opt/Rewrite/AllocationTest.h"
+#include "kb-opt/Rewrite/LaunchMemory.h"
 #include "kb-opt/Rewrite/AstTools.h"
 #include "kb-opt/Source/ProgramFacts.h"
 #include "clang/AST/DeclTemplate.h"
@@ -186,10 +187,10 @@ std::string obstacleOf(const ParsedProgram &original, const LaunchSite::Part &pa
   return "";
 }
 
-bool definesAllocationTest(const HostFunctions &host) {
-  return llvm::any_of(host.functions, [](const auto &each) {
+bool defines(const HostFunctions &host, llvm::StringRef function) {
+  return llvm::any_of(host.functions, [&](const auto &each) {
     const IdentifierInfo *name = each.second->getIdentifier();
-    return name && name->getName().starts_with(allocationTest);
+    return name && name->getName().starts_with(function);
   });
 }
 
@@ -211,7 +212,8 @@ LaunchSites hostmap::findLaunchSites(const ParsedProgram &original, const Parsed
   if (!result.obstacle.empty())
     return result;
   const HostFunctions before(original), after(candidate);
-  result.hasAllocationTest = !definesAllocationTest(before) && definesAllocationTest(after);
+  auto isAdded = [&](llvm::StringRef name) { return !defines(before, name) && defines(after, name); };
+  result.added = {isAdded(allocationTest), isAdded(launchMemoryFunction)};
   for (const auto &[name, function] : before.functions) {
     auto found = after.functions.find(name);
     if (found == after.functions.end()) {

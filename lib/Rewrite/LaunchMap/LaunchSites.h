@@ -29,12 +29,18 @@ struct LaunchSite {
   std::set<std::string> changedNames = {};
 };
 
+/// Functions of AllocationTest.h and LaunchMemory.h, which are known without their bodies.
+struct AddedFunctions {
+  bool allocationTest = false, launchMemory = false;
+};
+
 struct LaunchSites {
   std::vector<LaunchSite> sites;
   /// Why the sites do not tell how the candidate launches; empty if they do.
   std::string obstacle;
-  /// Whether the candidate alone has functions that are called lie_in_different_allocations….
-  bool hasAllocationTest = false;
+  /// What the passes add for launches to call, where the candidate alone has functions of these
+  /// names.
+  AddedFunctions added;
 };
 
 LaunchSites findLaunchSites(const ParsedProgram &original, const ParsedProgram &candidate,

@@ -57,10 +57,10 @@ static llvm::Error addDeclarations(const PassContext &context, Dispatchers dispa
 /// Adds the kernels and their tests after \p kernel.
 static llvm::Error addDefinitions(const KernelView &kernel, Dispatchers dispatchers, Edits &edits) {
   std::string text;
-  bool hasAllocationTest = false;
+  std::set<std::string> known;
   SharedHelpers helpers;
   for (auto &dispatcher : dispatchers) {
-    llvm::Expected<std::string> each = dispatcher->definitions(edits, hasAllocationTest, helpers);
+    llvm::Expected<std::string> each = dispatcher->definitions(edits, known, helpers);
     if (!each)
       return each.takeError();
     text += *each;

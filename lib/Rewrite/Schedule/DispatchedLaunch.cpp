@@ -188,8 +188,17 @@ llvm::Expected<std::optional<Dispatcher::Branch>> Dispatcher::branchAt(const Lau
       return condition.takeError();
     std::string test = instanceTest(choice.launch);
     bool isBoth = !test.empty() && !condition->empty();
-    return std::optional(
-        Branch{isBoth ? test + " && " + asPart(*condition) : test + *condition, *fast});
+    std::string both = isBoth ? test + " && " + asPart(*condition) : test + *condition;
+    if (!generated.memory)
+      return std::optional(Branch{both, *fast});
+    llvm::Expected<std::string> count = choice.launch.translate(generated.memory->count);
+    if (!count)
+      return count.takeError();
+    const llvm::StringRef stream = choice.launch.stream();
+    if (generated.memory->isCleared)
+      *fast = LaunchMemory::clearing(*generated.memory, memoryName, *count, stream) + *fast;
+    return std::optional(Branch{
+        launchMemory.declaration(*generated.memory, memoryName, *count, both, stream), *fast});
   }
   return std::nullopt;
 }
@@ -231,12 +240,16 @@ llvm::Expected<std::string> Dispatcher::fastLaunch(const LaunchText &launch) con
       return text ? after.takeError() : text.takeError();
     *text += "\n" + *after;
   }
-  if (!text || !last)
-    return text;
-  llvm::Expected<std::string> after = fastLaunch(launch, *last);
-  if (!after)
-    return after.takeError();
-  return *text + "\n" + *after;
+  if (text && last) {
+    llvm::Expected<std::string> after = fastLaunch(launch, *last);
+    if (!after)
+      return after.takeError();
+    *text += "\n" + *after;
+  }
+  if (text && generated.memory)
+    *text += "\ncudaFreeAsync(" + memoryName + ", " +
+             (launch.stream().empty() ? "0" : launch.stream().str()) + ");";
+  return text;
 }
 
 /// `fast<<<grid, block, shared, stream>>>(arguments)` for \p launch, with what must come before.
@@ -265,6 +278,8 @@ llvm::Expected<std::string> Dispatcher::fastLaunch(const LaunchText &launch,
   if (!launch.stream().empty())
     configuration += ", " + launch.stream().str();
   std::string arguments = launch.arguments();
+  if (generated.memory)
+    arguments += (arguments.empty() ? "" : ", ") + memoryName;
   for (const auto &[declaration, value] : launched.extraParameters)
     arguments += (arguments.empty() ? "" : ", ") + translate(value);
   if (!problem.empty())

@@ -6,17 +6,19 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Dispatcher.h"
+#include "../HostFunctions.h"
 #include "HostText.h"
 #include "clang/AST/DeclTemplate.h"
 #include "llvm/ADT/SetOperations.h"
 #include "llvm/ADT/StringExtras.h"
-#include <set>
 
 using namespace kbopt;
 using namespace clang;
 using llvm::StringRef;
 
 llvm::Error Dispatcher::prepare(bool isLast) {
+  if (generated.memory && !launchMemory.isPossible())
+    return llvm::createStringError("the toolkit has no memory pools for what the kernel needs");
   auto found = conditionsOf(instance, nest, generated);
   if (!found)
     return found.takeError();
@@ -138,7 +140,19 @@ llvm::Error Dispatcher::addIncludes(StringRef &definition, Edits &edits) const {
   return llvm::Error::success();
 }
 
-llvm::Expected<std::string> Dispatcher::definitions(Edits &edits, bool &hasAllocationTest,
+llvm::Error Dispatcher::addFunction(const std::string &definition, Edits &edits,
+                                    std::set<std::string> &known, std::string &text) const {
+  if (!known.insert(definition).second)
+    return llvm::Error::success();
+  llvm::Expected<bool> isShared = addDefinitionForAll(context, definition, edits);
+  if (!isShared)
+    return isShared.takeError();
+  if (!*isShared)
+    text += definition;
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::string> Dispatcher::definitions(Edits &edits, std::set<std::string> &known,
                                                     SharedHelpers &helpers) const {
   std::string text;
   for (const GeneratedKernel *each : {&generated, last ? &*last : nullptr}) {
@@ -151,14 +165,12 @@ llvm::Expected<std::string> Dispatcher::definitions(Edits &edits, bool &hasAlloc
     text += "\n\n" + definition.str();
   }
   text += argumentDeclarations();
-  if (!hasAllocationTest && llvm::any_of(choices, testsAllocations)) {
-    llvm::Expected<bool> isShared = allocations.addSharedDefinition(context, edits);
-    if (!isShared)
-      return isShared.takeError();
-    if (!*isShared)
-      text += allocations.missingDefinition();
-    hasAllocationTest = true;
-  }
+  if (llvm::any_of(choices, testsAllocations))
+    if (llvm::Error error = addFunction(allocations.missingDefinition(), edits, known, text))
+      return std::move(error);
+  if (generated.memory)
+    if (llvm::Error error = addFunction(launchMemory.missingDefinition(), edits, known, text))
+      return std::move(error);
   if (hasTest())
     text += "\n\n" + test.definition(testedKernels(), choices.front().launch);
   return text;

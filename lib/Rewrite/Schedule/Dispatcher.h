@@ -12,7 +12,9 @@
 #include "LaunchAlgebra.h"
 #include "SharedHelpers.h"
 #include "TestFunction.h"
+#include "kb-opt/Rewrite/LaunchMemory.h"
 #include "kb-opt/Rewrite/Schedule/Dispatch.h"
+#include <set>
 
 namespace kbopt {
 
@@ -21,8 +23,8 @@ public:
   Dispatcher(const PassContext &context, const KernelView &kernel, const ScheduledKernel &scheduled)
       : context(context), kernel(kernel), instance(scheduled.instance), nest(scheduled.nest),
         generated(scheduled.generated), lastNest(scheduled.lastNest), last(scheduled.last),
-        function(context.imported().declOf(instance)), allocations(context, kernel.function()),
-        test(context, kernel, function) {}
+        memoryName(scheduled.memoryName), function(context.imported().declOf(instance)), allocations(context, kernel.function()),
+        launchMemory(context, kernel.function()), test(context, kernel, function) {}
 
   /// Finds the launches that can choose the kernel, the last one of its instance if \p isLast. An
   /// error: there is none, and why.
@@ -51,10 +53,9 @@ public:
   bool standsBefore(const LaunchFact &fact) const;
   /// Declarations of what `definitions` defines, for launches that stand before it.
   std::string declarations() const;
-  /// The kernel, and the functions that its launches call. \p hasAllocationTest: one of them is
-  /// there already; nor is a function of \p helpers repeated. What the kernel includes is added to
-  /// \p edits.
-  llvm::Expected<std::string> definitions(Edits &edits, bool &hasAllocationTest,
+  /// The kernel, and the functions that its launches call. Those of \p known are there already;
+  /// nor is a function of \p helpers repeated. What the kernel includes is added to \p edits.
+  llvm::Expected<std::string> definitions(Edits &edits, std::set<std::string> &known,
                                           SharedHelpers &helpers) const;
 
 private:
@@ -79,6 +80,10 @@ private:
                    std::vector<const HostCondition *> &open) const;
   std::string choose(LaunchText launch);
 
+  /// Adds \p definition to \p text unless it is one of \p known or the kernels of the program
+  /// share it.
+  llvm::Error addFunction(const std::string &definition, Edits &edits, std::set<std::string> &known,
+                          std::string &text) const;
   static bool testsAllocations(const Choice &choice);
   /// Whether the test \p text of \p choice becomes a function.
   bool needsTest(const Choice &choice, llvm::StringRef text) const;
@@ -98,8 +103,10 @@ private:
   const GeneratedKernel &generated;
   mutable kb::NestOp lastNest;
   const std::optional<GeneratedKernel> &last;
+  const std::string &memoryName;
   const clang::FunctionDecl *function;
   AllocationTest allocations;
+  LaunchMemory launchMemory;
   std::vector<HostCondition> conditions, preferences;
   TestFunction test;
   Dispatcher *tester = nullptr;         ///< whose function tests for this kernel, too

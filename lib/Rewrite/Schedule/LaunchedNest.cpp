@@ -44,6 +44,8 @@ LaunchText LaunchedNest::launchText() const {
 
 llvm::Expected<std::string> LaunchedNest::launchOf(const GeneratedKernel &generated,
                                                    bool hasFallback) const {
+  if (!generated.then.empty() || generated.memory)
+    return llvm::createStringError("its schedule takes several launches");
   LaunchText launch = launchText();
   std::vector<std::string> arguments;
   for (const PassedParameter &each : parameters) {

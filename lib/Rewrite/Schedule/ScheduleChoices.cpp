@@ -2,10 +2,46 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "ScheduleChoices.h"
+#include "kb-opt/Raise/Simplify.h"
 #include <map>
 
 using namespace kbopt;
 using llvm::StringRef;
+
+llvm::Expected<NestInUse> NestInUse::create(kb::NestOp nest, const Schedule &schedule) {
+  NestInUse result(nest);
+  if (schedule.integer("simplify")) {
+    llvm::Expected<kb::NestOp> simpler = simplifyReductions(nest);
+    if (!simpler)
+      return simpler.takeError();
+    result.nest = result.simpler = *simpler;
+  }
+  if (const int64_t count = schedule.integer("parts", 1); count != 1) {
+    llvm::Expected<PartSums> sums = sumInParts(result.nest, count);
+    if (!sums)
+      return sums.takeError();
+    result.sums = std::move(*sums);
+    result.nest = result.sums->parts;
+  }
+  return result;
+}
+
+NestInUse::~NestInUse() {
+  if (sums)
+    sums->erase();
+  if (simpler)
+    simpler.erase();
+}
+
+std::pair<Schedule, Schedule> kbopt::keysOfNest(const Schedule &schedule) {
+  std::pair<Schedule, Schedule> result;
+  for (const auto &[key, value] : schedule.all())
+    if (key == "simplify" ? value != "0" : key == "parts" && value != "1")
+      result.first.set(key, StringRef(value));
+    else if (key != "simplify" && key != "parts")
+      result.second.set(key, StringRef(value));
+  return result;
+}
 
 /// A copy of \p nest with sums that fewer points form; none where there are no such sums.
 static std::optional<NestInUse> withSharedSums(kb::NestOp nest) {
@@ -193,6 +229,64 @@ static void sortByTime(std::vector<RankedSchedule> &ranked, const ChipInfo &chip
       each = std::move(*next++);
 }
 
+/// What one launch of what ends the sums takes, with the schedule that it gets.
+static std::optional<LaunchEstimate> estimateEnd(const PassContext &context, kb::NestOp end,
+                                                 const LaunchSizes &sizes) {
+  llvm::Expected<Schedule> schedule = mostPromising(context, end);
+  if (schedule)
+    return estimateLaunch(end, *schedule, sizes, context.target());
+  llvm::consumeError(schedule.takeError());
+  return std::nullopt;
+}
+
+/// Adds schedules of \p nest with its sum in parts to \p choices, those that are modelled faster
+/// than all others: few outputs with long sums do not fill a chip.
+static void addParts(const PassContext &context, kb::NestOp nest, const LaunchSizes &sizes,
+                     const Freedom &freedom, std::vector<RankedSchedule> &choices) {
+  constexpr int64_t outputsOfBlock = 64 * 64; // of which a chip has one for each multiprocessor
+  constexpr size_t most = 4, mostOfCount = 2;
+  size_t added = 0;
+  int64_t outputs = 1;
+  for (auto extent : nest.getExtents().getAsRange<kb::ExprAttr>())
+    outputs *= std::clamp<int64_t>(valueAt(extent, sizes).value_or(0), 0, 1 << 24);
+  double best = 0;
+  for (const RankedSchedule &each : choices)
+    if (each.estimate && (best == 0 || each.estimate->us < best))
+      best = each.estimate->us;
+  if (!freedom.reassociate || best == 0 || outputs == 0 ||
+      outputs > outputsOfBlock * context.target().smCount)
+    return;
+  std::multimap<double, RankedSchedule> faster;
+  for (int64_t count : {2, 4, 8, 16, 32, 64}) {
+    auto inUse = NestInUse::create(nest, Schedule().set("parts", count));
+    if (!inUse) {
+      llvm::consumeError(inUse.takeError());
+      continue;
+    }
+    auto end = isRefusedAt(inUse->get(), sizes) ? std::nullopt
+                                                : estimateEnd(context, inUse->parts()->end, sizes);
+    if (!end)
+      continue;
+    std::multimap<double, RankedSchedule> ofCount;
+    for (const Sketch *sketch : sketches()) {
+      if (!sketch->whyNot(inUse->get()).empty())
+        continue;
+      for (Schedule &each : sketch->schedules(inUse->get(), context.target(), sizes, freedom)) {
+        auto estimate = estimateLaunch(inUse->get(), each, sizes, context.target());
+        if (!estimate || (estimate->us += end->us) >= best)
+          continue;
+        ofCount.emplace(estimate->us, RankedSchedule{each.set("parts", count), estimate});
+      }
+    }
+    auto last = ofCount.begin();
+    std::advance(last, std::min(mostOfCount, ofCount.size()));
+    faster.insert(ofCount.begin(), last);
+  }
+  for (auto &[us, each] : faster)
+    if (added++ < most)
+      choices.push_back(std::move(each));
+}
+
 std::vector<RankedSchedule> kbopt::rankedSchedules(const PassContext &context,
                                                    const KernelView &kernel,
                                                    const LaunchSizes &sizes,
@@ -214,6 +308,8 @@ std::vector<RankedSchedule> kbopt::rankedSchedules(const PassContext &context,
     add(simpler->get(), true);
   add(raised.nest, false);
   std::move(rest.begin(), rest.end(), std::back_inserter(choices));
+  if (!raised.last)
+    addParts(context, raised.nest, sizes, freedom, choices);
   sortByTime(choices, context.target());
   return choices;
 }

@@ -1,42 +1,41 @@
 //===- ScheduleChoices.h - The schedules of a kernel, in order --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Owns nests with simpler sums while they are in use. Private to the library.
+// Owns nests with simpler sums, or with sums in parts, while they are in use. Private to the
+// library.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_LIB_REWRITE_SCHEDULE_SCHEDULECHOICES_H
 #define KBOPT_LIB_REWRITE_SCHEDULE_SCHEDULECHOICES_H
 
-#include "kb-opt/Raise/Simplify.h"
+#include "PartSums.h"
 #include "kb-opt/Rewrite/SchedulePass.h"
 #include <utility>
 
 namespace kbopt {
 
-/// The nest that a schedule is for: the raised one, or a copy of it with simpler sums that lives as
-/// long as this.
+/// The nest that a schedule is for: the raised one, or one with simpler sums or with sums in parts
+/// that lives as long as this.
 class NestInUse {
 public:
-  static llvm::Expected<NestInUse> create(kb::NestOp nest, const Schedule &schedule) {
-    if (!schedule.integer("simplify"))
-      return NestInUse(nest, false);
-    llvm::Expected<kb::NestOp> copy = simplifyReductions(nest);
-    if (!copy)
-      return copy.takeError();
-    return NestInUse(*copy, true);
-  }
-  NestInUse(NestInUse &&other) : nest(other.nest), isCopy(std::exchange(other.isCopy, false)) {}
-  ~NestInUse() {
-    if (isCopy)
-      nest.erase();
-  }
+  /// What the keys `simplify` and `parts` of \p schedule make of \p nest.
+  static llvm::Expected<NestInUse> create(kb::NestOp nest, const Schedule &schedule);
+  NestInUse(NestInUse &&other)
+      : nest(other.nest), simpler(std::exchange(other.simpler, {})),
+        sums(std::exchange(other.sums, std::nullopt)) {}
+  ~NestInUse();
   kb::NestOp get() const { return nest; }
+  /// What adds up the parts, and their memory; null if there are none.
+  const PartSums *parts() const { return sums ? &*sums : nullptr; }
 
 private:
-  NestInUse(kb::NestOp nest, bool isCopy) : nest(nest), isCopy(isCopy) {}
-  kb::NestOp nest;
-  bool isCopy;
+  explicit NestInUse(kb::NestOp nest) : nest(nest) {}
+  kb::NestOp nest, simpler;
+  std::optional<PartSums> sums;
 };
+
+/// The keys of \p schedule that say which nest it is for, and those that a sketch knows.
+std::pair<Schedule, Schedule> keysOfNest(const Schedule &schedule);
 
 } // namespace kbopt
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "kb-opt/Rewrite/SchedulePass.h"
+#include "Conditions.h"
 #include "HostText.h"
 #include "LaunchText.h"
 #include "ScheduleChoices.h"
@@ -171,10 +172,23 @@ static llvm::Expected<GeneratedKernel> printSchedule(const PassContext &context,
   return generated;
 }
 
+/// Whether sums of \p type are the same in any order.
+static bool isExactSum(StringRef type) { return type != "float" && type != "double"; }
+
+/// Leaves out what the allocation of \p memory grants.
+static void dropConditions(const std::optional<GeneratedKernel::Memory> &memory,
+                           GeneratedKernel &generated) {
+  llvm::erase_if(generated.conditions, [&](const LaunchCondition &each) {
+    return memory && each.kind != LaunchCondition::Expression &&
+           (each.text == memory->parameter || each.other == memory->parameter);
+  });
+}
+
 /// Gives \p scheduled what its kernel's last block does, as a kernel of one block with the most
 /// promising schedule.
 static llvm::Error addLast(const PassContext &context, const KernelView &kernel,
-                           const RaisedKernel &raised, size_t number, ScheduledKernel &scheduled) {
+                           const RaisedKernel &raised, size_t number, ScheduledKernel &scheduled,
+                           const std::optional<GeneratedKernel::Memory> &memory) {
   llvm::Expected<Schedule> schedule = mostPromising(context, raised.last);
   if (schedule && schedule->has("vector")) // for any number of blocks
     schedule->set("vector", int64_t(1));
@@ -186,15 +200,29 @@ static llvm::Error addLast(const PassContext &context, const KernelView &kernel,
                                *schedule, nameFor(context, kernel, "end", number));
   if (!printed)
     return printed.takeError();
+  dropConditions(memory, *printed);
   scheduled.lastNest = raised.last;
   scheduled.last = std::move(*printed);
   return llvm::Error::success();
 }
 
+/// A name for the memory of a kernel that \p kernels lack.
+static std::string memoryNameFor(const PassContext &context, const KernelView &kernel,
+                                 llvm::ArrayRef<ScheduledKernel> kernels) {
+  std::string name;
+  size_t number = 0;
+  do
+    name = nameFor(context, kernel, "memory", number++);
+  while (llvm::any_of(kernels, [&](const auto &other) { return other.memoryName == name; }));
+  return name;
+}
+
 /// Adds the kernels of \p schedule that compute \p raised to \p kernels, under names of their own.
+/// The nest is over \p memory.
 static llvm::Error addKernels(const PassContext &context, const KernelView &kernel,
                               const RaisedKernel &raised, const Schedule &schedule,
-                              std::vector<ScheduledKernel> &kernels) {
+                              std::vector<ScheduledKernel> &kernels,
+                              std::optional<GeneratedKernel::Memory> memory = std::nullopt) {
   const Sketch *sketch = findSketch(schedule.sketch());
   if (!sketch)
     return llvm::createStringError("there is no sketch '" + schedule.sketch().str() + "'");
@@ -213,17 +241,25 @@ static llvm::Error addKernels(const PassContext &context, const KernelView &kern
       llvm::consumeError(printed.takeError());
       break;
     }
-    printed->reassociates |= schedule.integer("simplify") != 0;
+    printed->reassociates |=
+        schedule.integer("simplify") != 0 || (memory && !isExactSum(memory->type));
+    printed->memory = memory ? memory : printed->memory;
+    if (printed->memory)
+      name = memoryNameFor(context, kernel, kernels);
+    dropConditions(memory, *printed);
     kernels.push_back({raised.instance, raised.nest, std::move(*printed)});
+    if (kernels.back().generated.memory)
+      kernels.back().memoryName = name;
     if (raised.last) // one kernel for all launches
-      return addLast(context, kernel, raised, before, kernels.back());
+      return addLast(context, kernel, raised, before, kernels.back(), memory);
     each = each->integer("otherwise") ? sketch->otherwise(raised.nest, context.target(), *each)
                                       : std::nullopt;
   }
   return llvm::Error::success();
 }
 
-/// The same for \p raised, whose simpler form, if \p schedule is for that, is added to \p nests.
+/// The same for \p raised, whose form with simpler sums or sums in parts, if \p schedule is for
+/// that, is added to \p nests.
 static llvm::Error addInstance(const PassContext &context, const KernelView &kernel,
                                RaisedKernel raised, const Schedule &schedule,
                                std::vector<NestInUse> &nests,
@@ -233,7 +269,17 @@ static llvm::Error addInstance(const PassContext &context, const KernelView &ker
     return inUse.takeError();
   raised.nest = inUse->get();
   nests.push_back(std::move(*inUse));
-  return addKernels(context, kernel, raised, schedule, kernels);
+  const PartSums *parts = nests.back().parts();
+  if (!parts)
+    return addKernels(context, kernel, raised, schedule, kernels);
+  if (raised.last)
+    return llvm::createStringError("its last block goes on with the sums");
+  std::optional<std::string> count = hostText(parts->count, parts->parts);
+  if (!count)
+    return llvm::createStringError("how many sums it forms is only known on the device");
+  raised.last = parts->end;
+  return addKernels(context, kernel, raised, schedule, kernels,
+                    GeneratedKernel::Memory{parts->memory, parts->type, *count});
 }
 
 /// Adds the kernels of an instance beside the one that \p schedule was chosen for: with that
@@ -340,18 +386,16 @@ static size_t agreement(const Schedule &full, const Schedule &part) {
 }
 
 llvm::Expected<Schedule> kbopt::completed(const PassContext &context, kb::NestOp nest,
-                                          const Schedule &schedule) {
-  if (schedule.integer("simplify")) {
-    llvm::Expected<NestInUse> simpler = NestInUse::create(nest, schedule);
-    if (!simpler)
-      return simpler.takeError();
-    Schedule others;
-    for (const auto &[key, value] : schedule.all())
-      if (key != "simplify")
-        others.set(key, StringRef(value));
-    llvm::Expected<Schedule> result = completed(context, simpler->get(), others);
+                                          const Schedule &wanted) {
+  const auto [ofNest, schedule] = keysOfNest(wanted);
+  if (!ofNest.all().empty()) {
+    llvm::Expected<NestInUse> inUse = NestInUse::create(nest, ofNest);
+    if (!inUse)
+      return inUse.takeError();
+    llvm::Expected<Schedule> result = completed(context, inUse->get(), schedule);
     if (result)
-      result->set("simplify", int64_t(1));
+      for (const auto &[key, value] : ofNest.all())
+        result->set(key, StringRef(value));
     return result;
   }
   const Sketch *sketch = findSketch(schedule.sketch());
@@ -424,7 +468,7 @@ llvm::Expected<Schedule> KeysPass::reschedule(const PassContext &context, kb::Ne
       return llvm::createStringError(reason);
   }
   for (const auto &[key, value] : options.all()) {
-    if (before && !before->has(key))
+    if (before && key != "parts" && !before->has(key))
       return llvm::createStringError("schedule '" + before->sketch().str() + "' has no key '" +
                                      key + "'");
     wanted.set(key, StringRef(value));

@@ -11,10 +11,12 @@ def SplitK : RewritePass<"split-k"> {
     The sum over K is grouped in another way. It costs the traffic of the partial sums.
 
     The rule changes the schedule of a raised kernel (docs/Scheduling.md): a contraction or a reduction of
-    columns. The original kernel stays, and runs where a condition of the new one does not hold.
+    columns. With `split` the warps of a block share out the terms, with `parts` blocks do, and a second kernel adds
+    up their sums. The original kernel stays, and runs where a condition of the new one does not hold.
   }];
   let options = [
-    IntegerOption<"split", 4, 1, 64, "parts of the outer reduction", ["2", "4", "8", "16"]>
+    IntegerOption<"split", 4, 1, 64, "parts of the outer reduction that the warps of a block share out", ["2", "4", "8", "16"]>,
+    IntegerOption<"parts", 1, 1, 64, "parts of each sum that blocks share out", ["2", "4", "8", "16"]>
   ];
   let states = ["insufficient_parallelism"];
   let site = KernelSite;

@@ -229,6 +229,20 @@ TEST(LaunchMap, TellsAllocationsApart) {
             with("_Z1kPfPKfi<1,1>(b0+0, b1+0, 100)"));
 }
 
+TEST(LaunchMap, GivesMemoryToLaunches) {
+  const std::string given =
+      "static inline void *memory_for_launch(size_t bytes, cudaStream_t stream) { void *memory; "
+      "return cudaMallocAsync(&memory, bytes, stream) == cudaSuccess ? memory : nullptr; }\n";
+  const std::string choice =
+      "if (float *sums = n % 4 == 0 ? (float *)memory_for_launch(sizeof(float) * n, 0) : nullptr) "
+      "{ "
+      "part<<<2, 64>>>(sums, x, n); cudaFreeAsync(sums, 0); } else k<<<1, 1>>>(y, x, n);";
+  EXPECT_EQ(replaced(choice, planOfK(), given),
+            with("alloc(b2 400) _Z4partPfPKfi<2,64>(b2+0, b1+0, 100) free(b2)"));
+  const std::string other = llvm::join(llvm::split(choice, "% 4"), "% 8");
+  EXPECT_EQ(replaced(other, planOfK(), given), with("_Z1kPfPKfi<1,1>(b0+0, b1+0, 100)"));
+}
+
 TEST(LaunchMap, TakesStreams) {
   Plan plan = planOfK();
   plan.streams = {{3, false, 0}};

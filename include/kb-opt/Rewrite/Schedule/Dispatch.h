@@ -22,6 +22,8 @@ struct ScheduledKernel {
   /// What is launched right after it, of a kernel whose last block goes on alone.
   kb::NestOp lastNest = {};
   std::optional<GeneratedKernel> last = std::nullopt;
+  /// The variable at a launch that has what `generated.memory` asks for.
+  std::string memoryName = "";
 };
 
 /// What `dispatchEdits` did.

@@ -5,6 +5,11 @@
 // JUDGED: {{^}}correct
 // RUN: kb-opt --quiet -passes='schedule{kernel=upTo as="scan launches=3"}' -o %t.ints.cu %s
 // RUN: kb-opt --by-passes --judge=%t.ints.cu %s | FileCheck --check-prefix=JUDGED %s
+// RUN: kb-opt --quiet -passes='schedule{kernel=upTo as="scan launches=2 team=128 vector=1"},schedule{kernel=most as="scan launches=2 team=64 vector=4"},schedule{kernel=offsets as="scan launches=2 team=64 vector=1"}' -o %t.single.cu %s
+// RUN: %code %t.single.cu | FileCheck --check-prefix=SINGLE %s
+// RUN: kb-opt --by-passes --judge=%t.single.cu %s | FileCheck --check-prefix=JUDGED %s
+// RUN: kb-opt -passes='schedule{kernel=sums as="scan launches=2"}' -o /dev/null %s 2>&1 | FileCheck --check-prefix=ORDER %s
+// ORDER: the order of its sums would differ from run to run: 's' is of type 'float'
 // kb-workload:
 //   entry: run
 //   sizes: {n: 33001, m: 1300}
@@ -18,6 +23,7 @@
 //     - {name: t, type: f32, shape: "2", role: inout}
 //     - {name: x, type: f32, shape: "2 * n + 3 * m", role: in, init: "uniform(0, 1)"}
 //     - {name: k, type: i32, shape: "m", role: in, init: "uniform(-9, 9)"}
+//     - {name: o, type: i32, shape: "4 * m + 3", role: out}
 //     - {name: n, value: n}
 //     - {name: m, value: m}
 
@@ -91,16 +97,49 @@ __global__ void upTo(int *y, const int *x, int n) {
   y[i] = s;
 }
 
+// In a single pass, blocks look back at what the tiles before theirs say that they have.
+// SINGLE: int most_{{s}}can_lookBack(unsigned long long *states, int number, int own) {
+// SINGLE: while (state == 0)
+// SINGLE-NEXT: state = atomicAdd(&states[last - lane], 0ull);
+// SINGLE: most_{{s}}can(
+// SINGLE: ticket = (int)atomicAdd(&states[gridDim.x], 1ull);
+// SINGLE: void run(
+// SINGLE: most_{{s}}can<<<
+__global__ void most(int *y, const int *x, int rows, int n) {
+  int r = blockIdx.x * blockDim.x + threadIdx.x;
+  if (r >= rows)
+    return;
+  int s = -5;
+  for (int j = 0; j < n; ++j) {
+    s = max(s, x[r * n + j]);
+    y[r * n + j] = s;
+  }
+}
+
+__global__ void offsets(unsigned *y, unsigned *total, const int *x, int rows, int n) {
+  int r = blockIdx.x * blockDim.x + threadIdx.x;
+  if (r >= rows)
+    return;
+  unsigned s = 3;
+  for (int j = 0; j < n; ++j) {
+    y[r * n + j] = s;
+    s += x[j];
+  }
+  total[r] = s;
+}
+
 // CHECK: void run(
 // CHECK: n >= 32768) {
 // CHECK-NEXT: sums_{{s}}can<<<(n + 4095) / 4096, 512>>>(a, x, n);
 // CHECK-NEXT: sums_{{s}}can_offsets<<<1, 1024>>>(a, x, n);
 // CHECK-NEXT: sums_{{s}}can_all<<<(n + 4095) / 4096, 512>>>(a, x, n);
 // CHECK: sums_{{s}}can2<<<
-void run(float *a, float *b, float *c, float *d, int *e, float *t, const float *x, const int *k, int n, int m) {
+void run(float *a, float *b, float *c, float *d, int *e, float *t, const float *x, const int *k, int *o, int n, int m) {
   sums<<<1, 1>>>(a, x, n);
   rowsOf<<<1, 32>>>(b, x, 3, m);
   before<<<1, 32>>>(c, t, x, 2, n);
   falling<<<1, 1>>>(d, x, n);
   upTo<<<(m + 127) / 128, 128>>>(e, k, m);
+  most<<<1, 32>>>(o, k, 1, m);
+  offsets<<<1, 32>>>((unsigned *)o + m, (unsigned *)o + 4 * m, k, 3, m);
 }
