@@ -190,13 +190,30 @@ struct ExpressionWriter {
     return left + " * " + write(expr.getRHS(), Atom);
   }
 
+  /// Whether the sum of \p all, of which the values without a minus are not negative, may be. What
+  /// \p divisor - 1 - x % divisor adds is not.
+  static bool mayBeNegative(SmallVector<AffineExpr> all, AffineExpr divisor) {
+    auto *rest = llvm::find_if(all, [&](AffineExpr each) {
+      auto mod = dyn_cast_or_null<AffineBinaryOpExpr>(negated(each));
+      return mod && mod.getKind() == AffineExprKind::Mod && mod.getRHS() == divisor;
+    });
+    if (rest != all.end() && llvm::is_contained(all, divisor)) {
+      all.erase(rest);
+      all.erase(llvm::find(all, divisor));
+      auto *one = llvm::find(all, getAffineConstantExpr(-1, divisor.getContext()));
+      if (one != all.end())
+        all.erase(one);
+    }
+    return llvm::any_of(all, [](AffineExpr each) { return bool(negated(each)); });
+  }
+
   std::string division(AffineBinaryOpExpr expr) {
     std::string left = write(expr.getLHS(), Product), right = write(expr.getRHS(), Atom);
     if (expr.getKind() == AffineExprKind::CeilDiv)
       return "(" + sum(expr.getLHS()) + " + " + right + " - 1) / " + right;
     SmallVector<AffineExpr> all;
     addends(expr.getLHS(), all);
-    if (llvm::any_of(all, [](AffineExpr each) { return bool(negated(each)); })) {
+    if (mayBeNegative(all, expr.getRHS())) {
       // C++ rounds towards zero.
       return expr.getKind() == AffineExprKind::Mod
                  ? "(" + left + " % " + right + " + " + right + ") % " + right
