@@ -135,6 +135,7 @@ struct ExpressionWriter {
   llvm::function_ref<std::string(StringRef)> nameOf;
   ArrayRef<StringAttr> loops, symbols;
   StringRef wide; ///< the type in which dimensions are multiplied; empty: their own
+  const llvm::StringMap<std::string> *divisions = nullptr; ///< those that have a name
 
   static std::string parenthesized(std::string text, bool needed) {
     return needed ? "(" + text + ")" : text;
@@ -241,6 +242,10 @@ struct ExpressionWriter {
     StringRef outer = std::exchange(wide, "");
     std::string text = division(binary);
     wide = outer;
+    if (auto named =
+            divisions ? divisions->find(text) : llvm::StringMap<std::string>::const_iterator();
+        divisions && named != divisions->end())
+      return named->second;
     return parenthesized(text, context == Atom);
   }
 };
@@ -292,8 +297,8 @@ std::string CudaText::expression(kb::ExprAttr expr) {
       return found->second;
     return name.starts_with("bdim.") || name.starts_with("gdim.") ? launchValue(name) : name.str();
   };
-  return ExpressionWriter{nameOf, expr.getLoops(), expr.getSymbols(), ""}.write(expr.getExpr(),
-                                                                                Sum);
+  return ExpressionWriter{nameOf, expr.getLoops(), expr.getSymbols(), "", &divisions}.write(
+      expr.getExpr(), Sum);
 }
 
 std::string CudaText::intExpression(kb::ExprAttr expr) {
@@ -330,8 +335,8 @@ std::string CudaText::wideExpression(kb::ExprAttr expr, StringRef type) {
       return found->second;
     return name.starts_with("bdim.") || name.starts_with("gdim.") ? launchValue(name) : name.str();
   };
-  return ExpressionWriter{nameOf, expr.getLoops(), expr.getSymbols(), type}.write(expr.getExpr(),
-                                                                                  Sum);
+  return ExpressionWriter{nameOf, expr.getLoops(), expr.getSymbols(), type, &divisions}.write(
+      expr.getExpr(), Sum);
 }
 
 std::string CudaText::hostExpression(kb::ExprAttr expr, bool wide) {

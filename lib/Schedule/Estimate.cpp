@@ -69,7 +69,7 @@ private:
 };
 
 double Estimator::heldRegisters() const {
-  double held = 28;
+  double held = 28 + double(placement.held);
   if (placement.keepsRows)
     held += double(placement.inflight * placement.vector);
   else

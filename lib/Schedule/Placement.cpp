@@ -8,6 +8,7 @@
 #include "ReuseNest.h"
 #include "RowsNest.h"
 #include "ScanNest.h"
+#include "StencilWindows.h"
 #include "Transpose.h"
 
 using namespace kbopt;
@@ -218,6 +219,7 @@ private:
     if (!llvm::is_contained(names, lanes) || !plane(names, lanes, 1, 1))
       return false;
     made.writesOut = schedule.has("fixed");
+    made.held = made.writesOut ? heldElements(nest, schedule) : 0;
     if (count == 1)
       return true;
     if (!llvm::is_contained(names, along))

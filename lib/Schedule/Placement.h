@@ -39,6 +39,7 @@ struct Placement {
   bool keepsRows = false;  ///< an element that several loops of a row load is loaded once
   bool loadsOnce = false;  ///< elements that several points of a thread share are loaded once
   bool writesOut = false;  ///< loops have constant lengths, and rows of points no conditions
+  int64_t held = 0;        ///< elements of windows that a thread holds
   bool isNumbered = false; ///< a thread finds the dimensions of its point by divisions
   int64_t sharedBytes = 0; ///< of a block
   /// Loops whose elements wait in shared memory, and the dimensions of the points of a block, all

@@ -465,7 +465,9 @@ public:
 
   /// Windows whose sizes are constants are written out.
   bool isSurelyBetter(kb::NestOp nest) const override {
-    return hasLoops(nest) && !windowSchedules(nest, {}).empty();
+    std::vector<Schedule> known =
+        hasLoops(nest) ? windowSchedules(nest, {}) : std::vector<Schedule>();
+    return !known.empty() && known.front().string("along") != "none";
   }
 
   std::vector<Schedule> schedules(kb::NestOp nest, const ChipInfo &, const LaunchSizes &sizes,

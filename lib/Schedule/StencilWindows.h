@@ -19,6 +19,9 @@ std::vector<Schedule> windowSchedules(kb::NestOp nest, const LaunchSizes &sizes)
 /// The kernel of \p nest with one of these schedules.
 llvm::Expected<GeneratedKernel> printWindows(kb::NestOp nest, llvm::StringRef name);
 
+/// How many elements a thread holds in registers with \p schedule, one of these.
+int64_t heldElements(kb::NestOp nest, const Schedule &schedule);
+
 } // namespace kbopt
 
 #endif // KBOPT_LIB_SCHEDULE_STENCILWINDOWS_H

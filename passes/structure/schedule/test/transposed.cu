@@ -7,11 +7,15 @@
 #include <cstdio>
 #include <vector>
 
+// Divisions by what only the launch knows stand before the loops.
 // CHECK: plane_{{w}}ide(
+// CHECK: const auto owRest = (ow + pad) % s;
+// CHECK: const auto ohQuotient = (oh + pad) / s;
+// CHECK: const auto ohQuotient2 = (s + K - ohRest - 1) / s;
 // CHECK: for (int c = 0; c < C; ++c)
-// CHECK-NEXT: for (int kh = 0; kh < (s + K - (oh + pad) % s - 1) / s; ++kh)
-// CHECK-NEXT: if ((oh + pad) / s - kh >= 0 && kh + H - (oh + pad) / s - 1 >= 0)
-// CHECK-NEXT: for (int kw = 0; kw < (s + K - (ow + pad) % s - 1) / s; ++kw)
+// CHECK-NEXT: for (int kh = 0; kh < ohQuotient2; ++kh)
+// CHECK-NEXT: if (ohQuotient - kh >= 0 && kh + H - ohQuotient - 1 >= 0)
+// CHECK-NEXT: for (int kw = 0; kw < owQuotient; ++kw)
 __global__ void plane(float *y, const float *x, const float *w, int N, int C, int OC, int H, int W, int OH, int OW, int K, int s, int pad) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= N * OC * OH * OW)
