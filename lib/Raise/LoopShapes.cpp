@@ -303,6 +303,7 @@ static void dropKnown(std::vector<Statement> &body, llvm::ArrayRef<Dimension> di
 
 void reshapeLoops(ThreadProgram &program, llvm::ArrayRef<Dimension> dimensions) {
   dropKnown(program.body, dimensions);
+  solveEquations(program);
   LoopShaper(program, dimensions).run(program.body);
 }
 

@@ -53,6 +53,10 @@ void requireRowLengths(ThreadProgram &program, llvm::ArrayRef<Dimension> dimensi
 /// condition on their counter.
 void reshapeLoops(ThreadProgram &program, llvm::ArrayRef<Dimension> dimensions);
 
+/// Lets loops of which each iteration does nothing but under an equation, `(i - k) % n == 0`, visit
+/// the iterations that satisfy it.
+void solveEquations(ThreadProgram &program);
+
 /// Values that stay in memory during a loop become scalars; loads of what was just stored
 /// become the stored value.
 void scalarize(ThreadProgram &program);

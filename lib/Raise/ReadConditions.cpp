@@ -19,10 +19,17 @@ bool ThreadReader::readComparison(const BinaryOperator *comparison, bool negates
     return false;
   std::optional<Integer> left = evaluate(comparison->getLHS()),
                          right = evaluate(comparison->getRHS());
+  auto isZero = [](const std::optional<Integer> &side) { return side && side->poly == Poly(); };
+  if (opcode == BO_EQ && !left && isZero(right))
+    return readRest(comparison->getLHS(), condition);
+  if (opcode == BO_EQ && !right && isZero(left))
+    return readRest(comparison->getRHS(), condition);
   if (!left || !right || !demand(*left, comparison->getLHS()) ||
       !demand(*right, comparison->getRHS()))
     return false;
   Poly difference = left->poly - right->poly, one = Poly::constant(1);
+  if (opcode == BO_EQ && readQuotient(difference, condition))
+    return true;
   Constraint constraint;
   switch (opcode) {
   case BO_LT:
@@ -56,6 +63,8 @@ bool ThreadReader::readComparison(const BinaryOperator *comparison, bool negates
 
 bool ThreadReader::readTruth(const Expr *expr, bool negates, Statement &condition) {
   std::optional<Integer> value = evaluate(expr);
+  if (!value && negates)
+    return readRest(expr, condition);
   if (!value || !demand(*value, expr) ||
       (!value->poly.isConstant() && !isNonNegative(value->poly, false)))
     return false;

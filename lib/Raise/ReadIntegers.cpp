@@ -333,6 +333,8 @@ std::optional<Integer> ThreadReader::arithmetic(BinaryOperatorKind opcode, Integ
   case BO_Div:
   case BO_Rem:
     left.poly = expandRemainders(left.poly);
+    if (constant == 1 || isKnownMultiple(left.poly, right.poly))
+      return opcode == BO_Div ? quotient(left.poly, right.poly) : ofType(Poly(), type, true);
     if (!isNonNegative(left.poly, true) || !isPositive(right.poly))
       return std::nullopt;
     return opcode == BO_Div ? quotient(left.poly, right.poly) : remainder(left.poly, right.poly);

@@ -50,6 +50,8 @@ void ThreadReader::read() {
     });
   if (!stays.empty())
     program.body.insert(program.body.begin(), flagOf(stays));
+  if (!failed() && !quotients.empty())
+    settleQuotients(program.body);
   checkCastShared();
   checkFields();
   splitSharedParts();

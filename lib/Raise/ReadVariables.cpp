@@ -136,6 +136,7 @@ void ThreadReader::readVariable(const VarDecl *variable, Body &out) {
   }
   declareScalar(variable, init, out);
   followCondition(variable);
+  noteQuotient(variable);
 }
 
 void ThreadReader::declareScalar(const VarDecl *variable, const Expr *init, Body &out) {

@@ -273,6 +273,21 @@ private:
   /// Whether \p condition still means the same after \p body.
   bool isStable(const Statement &condition, const Body &body) const;
 
+  //===-- Equations (ReadDivisions.cpp) -------------------------------------===//
+  /// Appends to \p condition that \p divisor leaves no rest of \p dividend, in which the variable
+  /// of a loop is added to something that is not negative, or subtracted from it. False for others.
+  bool readMultiple(const Poly &dividend, const Poly &divisor, Statement &condition);
+  /// The same for `t % n`, or `t & 3`, that is to be 0.
+  bool readRest(const clang::Expr *expr, Statement &condition);
+  /// The same where \p difference, which is to be 0, is `t / n * n - t`.
+  bool readQuotient(const Poly &difference, Statement &condition);
+  /// Whether a condition around what is read says that \p divisor leaves no rest of \p dividend.
+  bool isKnownMultiple(const Poly &dividend, const Poly &divisor) const;
+  /// Remembers that \p variable, an integer that is no polynomial, is a quotient.
+  void noteQuotient(const clang::VarDecl *variable);
+  /// Writes such quotients as polynomials where a condition says that there is no rest.
+  void settleQuotients(Body &body);
+
   //===-- Assignments inside expressions (ReadNested.cpp) ------------------===//
   /// Reads what \p expr changes before its value is known, and notes the values of these parts. Of
   /// a statement, what it does itself is left. Nothing that a condition decides is read.
@@ -507,6 +522,8 @@ private:
   const Reading reading;
   const LaunchSide side;
   std::set<VarId> wholeQuotients; ///< n / 4, where n is taken to be a multiple of 4
+  /// Integers that are computed as they are written, by what they divide, and by what.
+  std::map<VarId, std::pair<Poly, Poly>> quotients;
   unsigned loopDepth = 0, inlineDepth = 0, copies = 0, unrolled = 0;
   /// The result of the function that is read in a call's place.
   struct Inlined {

@@ -135,6 +135,7 @@ struct ExpressionWriter {
   llvm::function_ref<std::string(StringRef)> nameOf;
   ArrayRef<StringAttr> loops, symbols;
   StringRef wide; ///< the type in which dimensions are multiplied; empty: their own
+  const llvm::StringMap<std::string> *divisions = nullptr; ///< those that have a name
 
   static std::string parenthesized(std::string text, bool needed) {
     return needed ? "(" + text + ")" : text;
@@ -190,13 +191,30 @@ struct ExpressionWriter {
     return left + " * " + write(expr.getRHS(), Atom);
   }
 
+  /// Whether the sum of \p all, of which the values without a minus are not negative, may be. What
+  /// \p divisor - 1 - x % divisor adds is not.
+  static bool mayBeNegative(SmallVector<AffineExpr> all, AffineExpr divisor) {
+    auto *rest = llvm::find_if(all, [&](AffineExpr each) {
+      auto mod = dyn_cast_or_null<AffineBinaryOpExpr>(negated(each));
+      return mod && mod.getKind() == AffineExprKind::Mod && mod.getRHS() == divisor;
+    });
+    if (rest != all.end() && llvm::is_contained(all, divisor)) {
+      all.erase(rest);
+      all.erase(llvm::find(all, divisor));
+      auto *one = llvm::find(all, getAffineConstantExpr(-1, divisor.getContext()));
+      if (one != all.end())
+        all.erase(one);
+    }
+    return llvm::any_of(all, [](AffineExpr each) { return bool(negated(each)); });
+  }
+
   std::string division(AffineBinaryOpExpr expr) {
     std::string left = write(expr.getLHS(), Product), right = write(expr.getRHS(), Atom);
     if (expr.getKind() == AffineExprKind::CeilDiv)
       return "(" + sum(expr.getLHS()) + " + " + right + " - 1) / " + right;
     SmallVector<AffineExpr> all;
     addends(expr.getLHS(), all);
-    if (llvm::any_of(all, [](AffineExpr each) { return bool(negated(each)); })) {
+    if (mayBeNegative(all, expr.getRHS())) {
       // C++ rounds towards zero.
       return expr.getKind() == AffineExprKind::Mod
                  ? "(" + left + " % " + right + " + " + right + ") % " + right
@@ -224,6 +242,10 @@ struct ExpressionWriter {
     StringRef outer = std::exchange(wide, "");
     std::string text = division(binary);
     wide = outer;
+    if (auto named =
+            divisions ? divisions->find(text) : llvm::StringMap<std::string>::const_iterator();
+        divisions && named != divisions->end())
+      return named->second;
     return parenthesized(text, context == Atom);
   }
 };
@@ -275,8 +297,8 @@ std::string CudaText::expression(kb::ExprAttr expr) {
       return found->second;
     return name.starts_with("bdim.") || name.starts_with("gdim.") ? launchValue(name) : name.str();
   };
-  return ExpressionWriter{nameOf, expr.getLoops(), expr.getSymbols(), ""}.write(expr.getExpr(),
-                                                                                Sum);
+  return ExpressionWriter{nameOf, expr.getLoops(), expr.getSymbols(), "", &divisions}.write(
+      expr.getExpr(), Sum);
 }
 
 std::string CudaText::intExpression(kb::ExprAttr expr) {
@@ -313,8 +335,8 @@ std::string CudaText::wideExpression(kb::ExprAttr expr, StringRef type) {
       return found->second;
     return name.starts_with("bdim.") || name.starts_with("gdim.") ? launchValue(name) : name.str();
   };
-  return ExpressionWriter{nameOf, expr.getLoops(), expr.getSymbols(), type}.write(expr.getExpr(),
-                                                                                  Sum);
+  return ExpressionWriter{nameOf, expr.getLoops(), expr.getSymbols(), type, &divisions}.write(
+      expr.getExpr(), Sum);
 }
 
 std::string CudaText::hostExpression(kb::ExprAttr expr, bool wide) {

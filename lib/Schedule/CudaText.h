@@ -47,6 +47,11 @@ public:
     scalars[name] = written[name] = text.str();
   }
 
+  /// From now on, a quotient or rest that is printed as \p division is written as \p name.
+  void setDivision(llvm::StringRef division, llvm::StringRef name) {
+    divisions[division] = name.str();
+  }
+
   /// Statement \p op is printed elsewhere, before the block that it stands in.
   void hoist(mlir::Operation *op) { hoisted.insert(op); }
   bool isHoisted(mlir::Operation *op) const { return hoisted.contains(op); }
@@ -94,7 +99,7 @@ private:
   kb::KernelOp theKernel;
   llvm::StringSet<> taken;
   llvm::StringSet<> inTexts; ///< words of the user's expressions
-  llvm::StringMap<std::string> written, scalars;
+  llvm::StringMap<std::string> written, scalars, divisions;
   llvm::SmallPtrSet<mlir::Operation *, 8> hoisted;
   std::vector<std::string> added;
   std::vector<std::pair<std::string, std::string>> extra;

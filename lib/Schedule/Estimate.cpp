@@ -69,7 +69,7 @@ private:
 };
 
 double Estimator::heldRegisters() const {
-  double held = 28;
+  double held = 28 + double(placement.held);
   if (placement.keepsRows)
     held += double(placement.inflight * placement.vector);
   else
@@ -172,7 +172,7 @@ void Estimator::addStatements() {
   if (placement.isNumbered)
     instructions += double(points - 1) * divisionInstructions * warpsOfBlock;
   constexpr double loopTest = 1; // of three instructions, unrolled
-  for (const DimNumbers &loop : work.loops)
+  for (const DimNumbers &loop : placement.writesOut ? std::vector<DimNumbers>() : work.loops)
     instructions += iterations(loop) * warpsOfBlock * loopTest;
 }
 

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Accesses.h"
+#include "Bounds.h"
 #include "InnerLoops.h"
 #include "MapNest.h"
 #include "Separate.h"
@@ -47,6 +48,7 @@ private:
   std::vector<Stream> streamsInFlight();
   void declareDims(CodeLines &to, llvm::function_ref<bool(StringRef)> isUsed);
   bool usesScalar(kb::ExprAttr expr);
+  void nameDivisions(CodeLines &to);
   void declarePoint(CodeLines &to, llvm::function_ref<bool(StringRef)> isUsed);
   bool hasTail() const;
   void printTail(CodeLines &to);
@@ -215,6 +217,48 @@ void MapPrinter::declareDims(CodeLines &to, llvm::function_ref<bool(StringRef)> 
                     [&](StringRef name) { return name == first || isUsed(name); });
 }
 
+/// Computes quotients and rests that the loops of a point ask for again and again once: a compiler
+/// does not move a division out of a loop that may not run.
+void MapPrinter::nameDivisions(CodeLines &to) {
+  auto isOfPoint = [&](kb::ExprAttr expr) {
+    bool isKnown = !usesNameOf(expr, nest.getBody().front());
+    for (StringAttr loop : expr.getLoops())
+      isKnown &= !dependsOn(expr, loop) || llvm::is_contained(map.box.names, loop.getValue());
+    return isKnown;
+  };
+  auto name = [&](kb::ExprAttr whole) {
+    whole.getExpr().walk([&](AffineExpr part) {
+      bool isRest = part.getKind() == AffineExprKind::Mod;
+      if ((!isRest && part.getKind() != AffineExprKind::FloorDiv) ||
+          isa<AffineConstantExpr>(cast<AffineBinaryOpExpr>(part).getRHS()))
+        return;
+      kb::ExprAttr expr = withExpr(whole, part);
+      auto *dim =
+          llvm::find_if(map.box.names, [&](StringRef each) { return dependsOn(expr, each); });
+      std::string division = text.expression(expr);
+      if (dim == map.box.names.end() || !isOfPoint(expr) || CudaText::isAtom(division))
+        return;
+      std::string scalar = text.freshName(dim->str() + (isRest ? "Rest" : "Quotient"));
+      to.line("const auto " + scalar + " = " + division + ";");
+      text.setDivision(division, scalar);
+    });
+  };
+  map.body->walk([&](kb::OverOp loop) {
+    name(loop.getExtent());
+    loop.walk([&](Operation *op) {
+      for (auto operand : operandsOf(op).getAsRange<kb::OperandAttr>())
+        name(operand.getOffset());
+      auto when = dyn_cast<kb::WhenOp>(op);
+      std::optional<kb::DomainAttr> domain = when ? when.getDomain() : std::nullopt;
+      for (unsigned i = 0; domain && i < domain->getSet().getNumConstraints(); ++i)
+        name(kb::ExprAttr::get(domain->getContext(), domain->getLoops(), domain->getSymbols(),
+                               AffineMap::get(domain->getSet().getNumDims(),
+                                              domain->getSet().getNumSymbols(),
+                                              domain->getSet().getConstraint(i))));
+    });
+  });
+}
+
 /// What a turn derives from the number of its first point, and the scalars around the body.
 void MapPrinter::declarePoint(CodeLines &to, llvm::function_ref<bool(StringRef)> isUsed) {
   declareDims(to, isUsed);
@@ -226,6 +270,7 @@ void MapPrinter::declarePoint(CodeLines &to, llvm::function_ref<bool(StringRef)>
   for (Operation &op : *map.body)
     if (text.isHoisted(&op))
       StatementPrinter{text, to}.print(&op);
+  nameDivisions(to);
 }
 
 void MapPrinter::printTail(CodeLines &to) {

@@ -8,6 +8,7 @@
 #include "ReuseNest.h"
 #include "RowsNest.h"
 #include "ScanNest.h"
+#include "StencilWindows.h"
 #include "Transpose.h"
 
 using namespace kbopt;
@@ -215,9 +216,13 @@ private:
     std::string along = schedule.string("along").str(), lanes = schedule.string("lanes").str();
     int64_t count = schedule.integer("inflight", 4);
     SmallVector<std::string> names = points();
-    if (!llvm::is_contained(names, along) || !llvm::is_contained(names, lanes))
+    if (!llvm::is_contained(names, lanes) || !plane(names, lanes, 1, 1))
       return false;
-    if (!plane(names, lanes, 1, 1))
+    made.writesOut = schedule.has("fixed");
+    made.held = made.writesOut ? heldElements(nest, schedule) : 0;
+    if (count == 1)
+      return true;
+    if (!llvm::is_contained(names, along))
       return false;
     for (ThreadDigit &each : made.digits)
       if (each.dims.front() == along) {

@@ -38,6 +38,8 @@ struct Placement {
   int64_t team = 1;        ///< threads that combine each sum
   bool keepsRows = false;  ///< an element that several loops of a row load is loaded once
   bool loadsOnce = false;  ///< elements that several points of a thread share are loaded once
+  bool writesOut = false;  ///< loops have constant lengths, and rows of points no conditions
+  int64_t held = 0;        ///< elements of windows that a thread holds
   bool isNumbered = false; ///< a thread finds the dimensions of its point by divisions
   int64_t sharedBytes = 0; ///< of a block
   /// Loops whose elements wait in shared memory, and the dimensions of the points of a block, all

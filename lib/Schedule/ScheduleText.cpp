@@ -38,3 +38,16 @@ llvm::Expected<Schedule> kbopt::parseSchedule(StringRef text) {
   }
   return schedule;
 }
+
+std::optional<FixedValues> kbopt::fixedValues(const Schedule &schedule) {
+  FixedValues values;
+  llvm::SmallVector<StringRef> parts;
+  if (StringRef text = schedule.string("fixed"); !text.empty() && text != "none")
+    text.split(parts, ',');
+  for (StringRef part : parts) {
+    auto [name, value] = part.rsplit(':');
+    if (name.empty() || value.getAsInteger(10, values[name.str()]))
+      return std::nullopt;
+  }
+  return values;
+}

@@ -10,6 +10,8 @@
 #include "Bounds.h"
 #include "Points.h"
 #include "Sketches.h"
+#include "StencilWindows.h"
+#include "WindowNest.h"
 
 using namespace kbopt;
 using namespace mlir;
@@ -446,6 +448,10 @@ public:
   StringRef name() const override { return "stencil"; }
 
   std::string whyNot(kb::NestOp nest) const override {
+    if (hasLoops(nest)) {
+      std::string reason = whyNoBox(nest);
+      return reason.empty() ? whyNoWindow(nest) : reason;
+    }
     StencilNest stencil(nest);
     for (std::string reason : {whyNoBox(nest), stencil.whyNot()})
       if (!reason.empty())
@@ -457,8 +463,17 @@ public:
     return isNear ? "" : "the points that load a common element lie more than 8 apart";
   }
 
-  std::vector<Schedule> schedules(kb::NestOp nest, const ChipInfo &, const LaunchSizes &,
+  /// Windows whose sizes are constants are written out.
+  bool isSurelyBetter(kb::NestOp nest) const override {
+    std::vector<Schedule> known =
+        hasLoops(nest) ? windowSchedules(nest, {}) : std::vector<Schedule>();
+    return !known.empty() && known.front().string("along") != "none";
+  }
+
+  std::vector<Schedule> schedules(kb::NestOp nest, const ChipInfo &, const LaunchSizes &sizes,
                                   const Freedom &) const override {
+    if (hasLoops(nest))
+      return windowSchedules(nest, sizes);
     std::vector<Schedule> all;
     StencilNest stencil(nest);
     auto add = [&](StringRef along, int64_t count, int64_t block, int64_t rows) {
@@ -485,7 +500,18 @@ public:
 
   llvm::Expected<GeneratedKernel> print(kb::NestOp nest, StringRef name,
                                         const ChipInfo &) const override {
-    return StencilPrinter(nest, name).run();
+    if (!hasLoops(nest))
+      return StencilPrinter(nest, name).run();
+    if (std::string reason = whyNot(nest); !reason.empty())
+      return llvm::createStringError(reason);
+    return printWindows(nest, name);
+  }
+
+private:
+  static bool hasLoops(kb::NestOp nest) {
+    bool found = false;
+    nest.walk([&](kb::OverOp) { found = true; });
+    return found;
   }
 };
 

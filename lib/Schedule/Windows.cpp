@@ -46,6 +46,22 @@ bool isBounded(kb::NestOp nest, Operation *op, StringRef dim, StringRef loop, Af
   return false;
 }
 
+/// \p place as if nothing was divided and nothing left as a rest: how the element moves on over
+/// many points.
+kb::ExprAttr withoutDivisions(kb::ExprAttr place) {
+  std::function<AffineExpr(AffineExpr)> change = [&](AffineExpr expr) -> AffineExpr {
+    auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+    if (!binary || expr.isSymbolicOrConstant())
+      return expr;
+    if (expr.getKind() == AffineExprKind::Mod)
+      return getAffineConstantExpr(0, expr.getContext());
+    if (expr.getKind() == AffineExprKind::FloorDiv)
+      return change(binary.getLHS());
+    return getAffineBinaryOpExpr(expr.getKind(), change(binary.getLHS()), change(binary.getRHS()));
+  };
+  return withExpr(place, change(place.getExpr()));
+}
+
 /// Whether few steps of \p over lie between two steps of \p dim in \p place.
 bool slides(kb::NestOp nest, kb::ExprAttr place, kb::OverOp over, StringRef dim) {
   constexpr int64_t mostBetween = 8;
@@ -100,7 +116,9 @@ bool isShared(kb::NestOp nest, Operation *op, kb::OperandAttr load, kb::OverOp o
               StringRef dim) {
   if (slides(nest, load.getOffset(), over, dim))
     return true;
-  for (kb::ExprAttr source : sourcesOf(nest, load.getOffset()))
+  SmallVector<kb::ExprAttr> sources = sourcesOf(nest, load.getOffset());
+  sources.push_back(withoutDivisions(load.getOffset())); // of a transposed convolution
+  for (kb::ExprAttr source : sources)
     if (slides(nest, source, over, dim))
       return true;
   auto [along, inner] = gainsOf(nest, load.getOffset(), dim, over.getName());
@@ -108,17 +126,82 @@ bool isShared(kb::NestOp nest, Operation *op, kb::OperandAttr load, kb::OverOp o
          isBounded(nest, op, dim, over.getName(), along, inner);
 }
 
+/// Whether \p along is so many steps of \p inner as a size of \p nest says, or a small number.
+bool isStride(kb::NestOp nest, AffineExpr along, AffineExpr inner) {
+  constexpr int64_t most = 8;
+  for (int64_t steps = 1; steps <= most; ++steps)
+    if (areEqual(along, inner * steps))
+      return true;
+  for (unsigned i = 0; i < nest.getSymbols().size(); ++i)
+    if (areEqual(along, inner * getAffineSymbolExpr(kb::firstNamedSymbol + i, nest.getContext())))
+      return true;
+  return false;
+}
+
+/// The dimensions whose points have windows along \p over of their own in \p place, side by side or
+/// apart.
+SmallVector<StringRef> stridesOf(kb::NestOp nest, kb::ExprAttr place, kb::OverOp over) {
+  SmallVector<StringRef> dims;
+  for (auto dim : nest.getDims().getAsRange<StringAttr>()) {
+    auto [along, inner] = gainsOf(nest, place, dim.getValue(), over.getName());
+    bool isRow = along && over.getExtent().getConstant().value_or(0) == 0 &&
+                 covers(nest, along, inner, over.getExtent());
+    if (along && !isRow && isStride(nest, along, inner))
+      dims.push_back(dim.getValue());
+  }
+  return dims;
+}
+
+/// Calls \p look for each load in a reduction, with the loops around it.
+void forEachTerm(
+    kb::NestOp nest,
+    llvm::function_ref<void(Operation *, kb::OperandAttr, ArrayRef<kb::OverOp>)> look) {
+  nest.walk([&](Operation *op) {
+    SmallVector<kb::OverOp> loops;
+    for (auto over = op->getParentOfType<kb::OverOp>(); over;
+         over = over->getParentOfType<kb::OverOp>())
+      if (over.getOrder() == kb::LoopOrder::Reduction)
+        loops.push_back(over);
+    for (kb::OperandAttr load : loadsOf(op))
+      if (!loops.empty())
+        look(op, load, loops);
+  });
+}
+
 } // namespace
 
-bool kbopt::sumsWindows(kb::NestOp nest) {
+int64_t kbopt::slidingSteps(kb::NestOp nest, kb::ExprAttr place, kb::OverOp over, StringRef dim) {
+  auto [along, inner] = gainsOf(nest, place, dim, over.getName());
+  auto length = over.getExtent().getConstant();
+  for (int64_t steps = 1; along && length && steps < *length; ++steps)
+    if (areEqual(along, inner * steps))
+      return steps;
+  return 0;
+}
+
+bool kbopt::sharesWindows(kb::NestOp nest, StringRef dim) {
   bool found = false;
-  nest.walk([&](Operation *op) {
-    for (kb::OperandAttr load : loadsOf(op))
-      for (auto over = op->getParentOfType<kb::OverOp>(); over;
-           over = over->getParentOfType<kb::OverOp>())
-        for (auto dim : nest.getDims().getAsRange<StringAttr>())
-          found |= over.getOrder() == kb::LoopOrder::Reduction &&
-                   isShared(nest, op, load, over, dim.getValue());
+  forEachTerm(nest, [&](Operation *op, kb::OperandAttr load, ArrayRef<kb::OverOp> loops) {
+    for (kb::OverOp over : loops)
+      found = found || isShared(nest, op, load, over, dim);
+  });
+  return found;
+}
+
+bool kbopt::sumsWindows(kb::NestOp nest) {
+  return llvm::any_of(nest.getDims().getAsRange<StringAttr>(),
+                      [&](StringAttr dim) { return sharesWindows(nest, dim.getValue()); });
+}
+
+bool kbopt::tilesWindows(kb::NestOp nest) {
+  bool found = false;
+  forEachTerm(nest, [&](Operation *, kb::OperandAttr load, ArrayRef<kb::OverOp> loops) {
+    for (kb::OverOp first : loops)
+      for (kb::OverOp second : loops)
+        for (StringRef a : first == second || found ? SmallVector<StringRef>()
+                                                    : stridesOf(nest, load.getOffset(), first))
+          for (StringRef b : stridesOf(nest, load.getOffset(), second))
+            found |= a != b;
   });
   return found;
 }

@@ -9,6 +9,7 @@
 #define KBOPT_SCHEDULE_SCHEDULETEXT_H
 
 #include "kb-opt/Schedule/Sketch.h"
+#include <map>
 
 namespace kbopt {
 
@@ -18,6 +19,13 @@ std::string scheduleText(const Schedule &schedule);
 /// The schedule that \p text writes. Errors are reasons: a word that is no key=value, a sketch
 /// that there is not.
 llvm::Expected<Schedule> parseSchedule(llvm::StringRef text);
+
+/// Values of parameters, by name: the size of a window, its stride.
+using FixedValues = std::map<std::string, int64_t>;
+
+/// The values that \p schedule is for, which its key `fixed` names as in `fixed=K:3,stride:2`.
+/// Nothing if the key is not written so.
+std::optional<FixedValues> fixedValues(const Schedule &schedule);
 
 } // namespace kbopt
 

@@ -457,10 +457,17 @@ private:
   }
 
   /// Each dimension of the second nest numbers dimensions of the first, without a gap, and has as
-  /// many points as they have.
+  /// many points as they have. Of one that has a number of its own (`count / (channels * pixels)`),
+  /// the launch tests that.
   std::optional<PointMatch> grouped() {
     match.form = PointMatch::Grouped;
     std::set<std::string> used;
+    struct Open {
+      const Variable &line;
+      Poly points;
+      std::vector<kb::ExprAttr> factors;
+    };
+    std::vector<Open> open;
     for (const Variable &line : load->variables) {
       Poly stride = line.stride, points = Poly::constant(1), all = polys.polyOf(line.extent);
       std::vector<kb::ExprAttr> factors;
@@ -469,6 +476,10 @@ private:
         auto next = llvm::find_if(store->variables, [&](const Variable &each) {
           return each.stride == stride && !used.count(each.name);
         });
+        if (next == store->variables.end() && !group.empty()) {
+          open.push_back({line, points, factors});
+          break;
+        }
         if (next == store->variables.end() || !stride.isValid())
           return std::nullopt;
         used.insert(next->name);
@@ -478,7 +489,10 @@ private:
         stride = stride * polys.polyOf(next->extent);
       }
     }
-    return used.size() == store->variables.size() ? std::optional(match) : std::nullopt;
+    for (const Open &each : open)
+      require(each.points, each.factors, polys.polyOf(each.line.extent), {each.line.extent}, false);
+    return used.size() == store->variables.size() && reason.empty() ? std::optional(match)
+                                                                    : std::nullopt;
   }
 
   llvm::Expected<PointMatch> paired(bool inner) {

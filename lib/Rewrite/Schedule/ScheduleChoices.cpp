@@ -109,6 +109,9 @@ static std::vector<const Sketch *> sketchesFor(kb::NestOp nest) {
   bool areFew = terms && *terms <= ((*first)->name() == "columns" ? fewRows : fewTerms);
   if ((areFew || (*map)->isSurelyBetter(nest)) && (*map)->whyNot(nest).empty())
     std::rotate(inOrder.begin(), map, std::next(map));
+  auto stencil = llvm::find(inOrder, findSketch("stencil"));
+  if ((*stencil)->whyNot(nest).empty() && (*stencil)->isSurelyBetter(nest))
+    std::rotate(inOrder.begin(), stencil, std::next(stencil));
   return inOrder;
 }
 

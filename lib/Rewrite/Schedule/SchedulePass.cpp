@@ -403,9 +403,12 @@ llvm::Expected<Schedule> kbopt::completed(const PassContext &context, kb::NestOp
     return llvm::createStringError("there is no sketch '" + schedule.sketch().str() + "'");
   if (std::string why = sketch->whyNot(nest); !why.empty())
     return llvm::createStringError(why);
+  LaunchSizes sizes; // those that the schedule is for
+  for (const auto &[name, value] : fixedValues(schedule).value_or(FixedValues()))
+    sizes[name] = value;
   // Less precision needs a request that names the unit that multiplies.
   std::vector<Schedule> known =
-      sketch->schedules(nest, context.target(), {}, Freedom{true, schedule.has("core")});
+      sketch->schedules(nest, context.target(), sizes, Freedom{true, schedule.has("core")});
   if (known.empty())
     return llvm::createStringError("no schedule '" + sketch->name().str() + "' fits the chip");
   std::multimap<size_t, Schedule, std::greater<>>

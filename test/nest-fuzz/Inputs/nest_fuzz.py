@@ -35,11 +35,13 @@ SKETCHES = {
     "half": {"core": ["half"], "bm": [16, 32, 64, 128], "bn": [32, 64, 128], "stages": [3, 4], "tm": [16, 32, 64], "split": [1, 2, 4], "vector": [1, 4, 4]},
     "halfconvolution": {"core": ["half"], "bm": [16, 32, 64, 128], "bn": [32, 64, 128], "stages": [3, 4], "tm": [16, 32, 64], "tn": [16, 32, 64], "split": [1, 2, 4],
                          "vector": [1, 4]},
+    "windows": {"inflight": [1, 2, 4, 8], "block": [32, 64, 256], "fixed": ["K0:3,K1:3,S0:1,S1:1", "K0:3,K1:3,S0:2,S1:2"]},
+    "constantwindows": {"inflight": [1, 2, 4, 8], "block": [32, 64, 256]},
     "wgmma": {"unit": ["wgmma"], "bm": [64, 128, 256], "bn": [64, 128, 256], "stages": [3, 4]},
     "tf32": {"core": ["tf32"], "bm": [64, 128], "bn": [64, 128], "stages": [3, 4], "tm": [32]},
 }
 # Sketches with a name of their own above, and the keys without which they make no sense.
-FORCED = {"convolution": ("contraction", "stages"), "half": ("contraction", "core"), "halfconvolution": ("contraction", "core"), "wgmma": ("contraction", "unit"), "tf32": ("contraction", "core")}
+FORCED = {"convolution": ("contraction", "stages"), "half": ("contraction", "core"), "halfconvolution": ("contraction", "core"), "windows": ("stencil", "fixed"), "constantwindows": ("stencil", "inflight"), "wgmma": ("contraction", "unit"), "tf32": ("contraction", "core")}
 CLASS = {"product": ["contraction", "rows", "map"], "rows": ["rows", "columns"], "inmemory": ["rows", "columns"],
          "softmax": ["rows"], "blockrows": ["rows"], "warprows": ["rows"], "blocksums": ["rows"], "stencil": ["stencil", "map"],
          "triangle": ["rows", "map"], "pairs": ["rows", "map"], "arrays": ["rows", "map", "columns"], "window": ["map", "rows", "stencil"],
@@ -50,7 +52,7 @@ CLASS = {"product": ["contraction", "rows", "map"], "rows": ["rows", "columns"],
          "structs": ["rows", "map"], "gathers": ["map", "rows"], "instances": ["rows", "map"], "launchloop": ["map", "rows", "contraction"],
          "ended": ["map", "rows"], "placed": ["map"], "turned": ["transpose", "transpose", "transpose", "map"], "quads": ["map", "map", "rows"], "plane": ["map", "transpose"], "digits": ["map", "transpose"], "paired": ["map"], "worded": ["rows", "map", "columns"], "fields": ["rows", "map"],
          "carried": ["scan", "scan", "scan", "map"], "counted": ["rows"],
-         "scattered": ["scatter", "scatter", "scatter", "map"], "bodies": ["reuse", "reuse", "reuse", "rows", "map"], "sharing": ["rows", "map"], "halos": ["map", "rows", "stencil"], "accessed": ["map", "rows"], "joined": ["map", "rows"], "halfproduct": ["half", "half", "wgmma", "wgmma", "contraction"], "convolutions": ["convolution", "convolution", "convolution", "rows", "map"], "halfconvolutions": ["halfconvolution", "halfconvolution", "halfconvolution", "convolution", "map"], "coarseproduct": ["tf32", "tf32", "contraction"]}
+         "scattered": ["scatter", "scatter", "scatter", "map"], "bodies": ["reuse", "reuse", "reuse", "rows", "map"], "sharing": ["rows", "map"], "halos": ["map", "rows", "stencil"], "accessed": ["map", "rows"], "joined": ["map", "rows"], "halfproduct": ["half", "half", "wgmma", "wgmma", "contraction"], "convolutions": ["convolution", "convolution", "convolution", "rows", "map"], "halfconvolutions": ["halfconvolution", "halfconvolution", "halfconvolution", "convolution", "map"], "transposedconvolutions": ["map", "map", "rows", "convolution"], "windows": ["windows", "constantwindows", "constantwindows", "map", "rows"], "coarseproduct": ["tf32", "tf32", "contraction"]}
 SIMPLER = ("jacobian", "means", "product")
 # Passes that set single keys: several of them work on one nest.
 KEYS = {

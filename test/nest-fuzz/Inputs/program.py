@@ -7,6 +7,7 @@ import families
 import idioms
 import kernels
 import maps
+import windows
 
 
 def program(seed, count, only=()):
@@ -14,7 +15,7 @@ def program(seed, count, only=()):
     seeds meet every family. One seed of ten makes a program whose owner accepts lower precision. `only`: names of the families to draw from."""
     draw = random.Random(f"nest-fuzz {seed}")
     isTolerant = seed % 10 == 9
-    order = list(families.TOLERANT if isTolerant else kernels.FAMILIES + families.FAMILIES + idioms.FAMILIES + convolutions.FAMILIES + maps.FAMILIES)
+    order = list(families.TOLERANT if isTolerant else kernels.FAMILIES + families.FAMILIES + idioms.FAMILIES + convolutions.FAMILIES + maps.FAMILIES + windows.FAMILIES)
     order = [each for each in order if not only or each.__name__ in only] or order
     random.Random("order").shuffle(order)
     made = [order[(seed * count + i) % len(order)](draw, f"k{i}") for i in range(count)]
