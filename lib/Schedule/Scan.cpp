@@ -66,8 +66,8 @@ public:
     };
     auto addGrid = [&] {
       if (ScanPrinter::whyNoLookBack(scan).empty())
-        for (auto [team, vector] : {std::pair(256, 8), {512, 8}, {256, 16}, {256, 4}})
-          add(team, vector, 1, 2);
+        for (auto [team, vector] : {std::pair(512, 8), {256, 16}, {512, 16}})
+          add(team, vector, 1, 2); // small tiles wait for each other most of their time
       if (scan.whyNoSlot().empty())
         for (auto [team, vector] : {std::pair(512, 8), {256, 8}, {512, 4}, {512, 1}})
           add(team, vector, 1, 3);
