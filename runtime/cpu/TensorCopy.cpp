@@ -111,6 +111,10 @@ void kbrt_tensor_copy(uint32_t site, void *destination, const void *place, void 
     stopAt(site, LaunchStatus::Fault,
            "a copy of " + std::to_string(bytes) + " bytes of a tensor to byte " +
                std::to_string(start - shared) + " of shared memory, past the block's");
+  if (coordinates[0] * static_cast<int64_t>(map.elementBytes()) % chunkBytes)
+    stopAt(site, LaunchStatus::Fault,
+           "a copy of a tensor from column " + std::to_string(coordinates[0]) +
+               ", which begins at no multiple of 16 bytes"); // an illegal instruction on an H200
   const bool isChecked = machine.info->mode == ImageMode::Check,
              isShadowed = machine.info->mode == ImageMode::Oracle;
   if (isChecked)

@@ -32,6 +32,7 @@ constexpr HostCall hostCalls[] = {
     {"cudaOccupancyMaxActiveBlocksPerMultiprocessor", ""},
     {"cudaOccupancyMaxPotentialBlockSize", ""},
     {"cudaPeekAtLastError", ""},
+    {"CUtensorMap_st", ""},
     {"abs", ""},
     {"ceil", ""},
     {"ceilf", ""},

@@ -118,8 +118,8 @@ TEST_F(Tma, CopiesBoxes) {
     auto *out = program.allocate<uint32_t>(2048);
     // x, y and z, of which the box may begin before the tensor and end behind it; the swizzle.
     constexpr int places[][4] = {{0, 0, 0, 3},    {64, 8, 1, 3}, {280, 36, 2, 3}, {-8, -3, 0, 3},
-                                 {300, 0, 0, 3},  {7, 5, 1, 2},  {7, 5, 1, 1},    {9, 38, 2, 0},
-                                 {16, 10, -1, 0}, {1, 1, 3, 3}};
+                                 {304, 0, 0, 3},  {8, 5, 1, 2},  {24, 5, 1, 1},   {8, 38, 2, 0},
+                                 {16, 10, -1, 0}, {8, 1, 3, 3}};
     for (auto &[x, y, z, swizzle] : places) {
       TensorMap map = halves(from);
       map.swizzle = static_cast<uint32_t>(swizzle);
@@ -178,7 +178,8 @@ TEST_F(Tma, FindsMistakes) {
                             "needs 0 more arrivals and -16 more bytes of copies",
                             "more threads arrive at the mbarrier",
                             "an mbarrier that is not initialised",
-                            "to an address that is no multiple of 128"};
+                            "to an address that is no multiple of 128",
+                            "which begins at no multiple of 16 bytes"};
   for (int mistake = 1; mistake < int(std::size(messages)); ++mistake) {
     kbrt::LaunchResult result = run(mistake);
     std::string all = result.message;

@@ -1,8 +1,8 @@
 //===- PtxMbarrier.cpp - Barriers in shared memory and bulk copies ---------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Owns mbarrier, and cp.async.bulk.tensor from global to shared memory. Clusters have one block
-// here, so that addresses of the cluster's shared memory are those of the block's.
+// Owns mbarrier, and cp.async.bulk.tensor from global to shared memory. A cluster has one block
+// here, so that an address in shared memory of the cluster is one of the block's.
 //
 //===----------------------------------------------------------------------===//
 #include "PtxTranslator.h"

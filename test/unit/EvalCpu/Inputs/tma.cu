@@ -102,6 +102,7 @@ enum Mistake {
   ArrivesTwice,
   NoInit,
   Misplaced,
+  Misaligned,
 };
 
 /// The first warp has a tile of 8 x 64 halves copied, twice to the same place; the second one reads it.
@@ -125,7 +126,7 @@ __global__ void mistaken(const __grid_constant__ CUtensorMap map, half *out, int
       expect(full, bytes + (mistake == ExpectsMore || mistake == ArrivesTwice) * 16 - (mistake == ExpectsLess) * 16);
       if (mistake == ArrivesTwice)
         arrive(full);
-      copy(tile, map, 0, turn * 8, full);
+      copy(tile, map, mistake == Misaligned ? 4 : 0, turn * 8, full);
     }
   if (threadIdx.x < 32)
     return;
