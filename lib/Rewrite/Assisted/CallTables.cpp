@@ -32,7 +32,6 @@ constexpr HostCall hostCalls[] = {
     {"cudaOccupancyMaxActiveBlocksPerMultiprocessor", ""},
     {"cudaOccupancyMaxPotentialBlockSize", ""},
     {"cudaPeekAtLastError", ""},
-    {"CUtensorMap_st", ""},
     {"abs", ""},
     {"ceil", ""},
     {"ceilf", ""},

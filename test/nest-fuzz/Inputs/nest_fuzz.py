@@ -35,7 +35,7 @@ SKETCHES = {
     "half": {"core": ["half"], "bm": [16, 32, 64, 128], "bn": [32, 64, 128], "stages": [3, 4], "tm": [16, 32, 64], "split": [1, 2, 4], "vector": [1, 4, 4]},
     "halfconvolution": {"core": ["half"], "bm": [16, 32, 64, 128], "bn": [32, 64, 128], "stages": [3, 4], "tm": [16, 32, 64], "tn": [16, 32, 64], "split": [1, 2, 4],
                          "vector": [1, 4]},
-    "wgmma": {"unit": ["wgmma"], "bm": [64, 128, 256], "bn": [64, 128, 256], "stages": [3, 4]},
+    "wgmma": {"unit": ["wgmma"], "load": ["async", "tma"], "bm": [64, 128, 256], "bn": [64, 128, 256], "stages": [3, 4]},
     "tf32": {"core": ["tf32"], "bm": [64, 128], "bn": [64, 128], "stages": [3, 4], "tm": [32]},
 }
 # Sketches with a name of their own above, and the keys without which they make no sense.
