@@ -141,6 +141,10 @@ struct ContractionShape {
   /// `wgmma`: four warps share the tile `tm` x `tn`, and multiply it straight from shared memory.
   std::string unit = "mma";
   bool isWgmma() const { return unit == "wgmma"; }
+  /// How tiles arrive for `wgmma`: `async`, each thread copies a part of them; `tma`, one thread
+  /// has whole tiles copied, while the others multiply.
+  std::string load = "async";
+  bool isTma() const { return isWgmma() && load == "tma"; }
   bool isOfHalves() const { return core == "half" || core == "bf16"; }
   bool onMatrixUnits() const { return core != "simt"; }
   explicit ContractionShape(const Schedule &schedule);
@@ -150,7 +154,10 @@ struct ContractionShape {
   bool isSingle(const ContractionTile &tile) const {
     return !isVector || (tile.hasDigits && !tile.alongDepth);
   }
-  int64_t threads() const { return bm / tm * (bn / tn) * threadsOfTile() * split; }
+  int64_t threads() const {
+    return bm / tm * (bn / tn) * threadsOfTile() * split + (isTma() ? producerThreads : 0);
+  }
+  static constexpr int64_t producerThreads = 32; ///< beside those that multiply
   int64_t threadsOfTile() const { return isWgmma() ? 128 : onMatrixUnits() ? 32 : 1; }
   int64_t registers(const Contraction &contraction) const;
   /// Of the tiles, and of the sums of all parts but one.
@@ -187,6 +194,10 @@ llvm::Expected<GeneratedKernel> printMmaContraction(const Contraction &contracti
 llvm::Expected<GeneratedKernel> printWgmmaContraction(const Contraction &contraction,
                                                       const ContractionShape &shape,
                                                       llvm::StringRef name, const ChipInfo &chip);
+/// The same with tiles that tensor maps describe. Its grid has a block for each tile.
+llvm::Expected<GeneratedKernel> printTmaContraction(const Contraction &contraction,
+                                                    const ContractionShape &shape,
+                                                    llvm::StringRef name, const ChipInfo &chip);
 
 } // namespace kbopt
 

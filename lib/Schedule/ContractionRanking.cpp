@@ -37,6 +37,12 @@ constexpr MeasuredTile byWgmma[] = {
     {128, 128, 64, 64, 128, 3, 12.6, 12.7}, {128, 64, 64, 64, 64, 4, 9.4, 9.4},
     {64, 128, 64, 64, 128, 3, 9.1, 9.1},    {64, 64, 64, 64, 64, 3, 8.3, 8.3},
 };
+/// The same with tiles that tensor maps describe (measured on an H200).
+constexpr MeasuredTile byTma[] = {
+    {256, 128, 64, 64, 128, 4, 14.1, 14.1}, {128, 256, 64, 64, 256, 4, 14.0, 14.0},
+    {128, 192, 64, 64, 192, 5, 14.1, 14.3}, {128, 128, 64, 64, 128, 6, 13.6, 13.9},
+    {128, 64, 64, 64, 64, 8, 9.5, 9.5},
+};
 /// Of convolutions on matrix units, with weights 16 bytes at a time and with single elements: the
 /// inverse times of 128 filters of 3 x 3, dilated by 2, on 32 images of 64 x 56 x 56.
 constexpr MeasuredTile convolutions[] = {
@@ -261,8 +267,9 @@ std::vector<RankedShape> fittingShapes(const Contraction &contraction, const Chi
   const bool hasDigits = hasDigitsOf(contraction);
   const bool hasColumnsSideBySide = llvm::any_of(
       contraction.tiles, [](const ContractionTile &tile) { return !tile.isRow && tile.alongSide; });
-  auto addHalves = [&](ContractionShape shape, StringRef unit, int64_t group, double rate) {
-    shape.group = group, shape.unit = unit.str();
+  auto addHalves = [&](ContractionShape shape, StringRef unit, int64_t group, double rate,
+                       StringRef load = "async") {
+    shape.group = group, shape.unit = unit.str(), shape.load = load.str();
     for (StringRef core : {"half", "bf16"}) {
       shape.core = core.str();
       if (freedom.reassociate && rate && (!shape.isVector || mayUseVectors(contraction, sizes)) &&
@@ -270,6 +277,9 @@ std::vector<RankedShape> fittingShapes(const Contraction &contraction, const Chi
         fitting.push_back({shape, rate});
     }
   };
+  for (const MeasuredTile &tile : byTma)
+    addHalves(shapeOf(tile, true), "wgmma", groupOnWgmma,
+              hasColumnsSideBySide ? tile.scalar : tile.efficiency, "tma");
   for (const MeasuredTile &tile : byWgmma)
     addHalves(shapeOf(tile, true), "wgmma", groupOnWgmma,
               hasColumnsSideBySide ? tile.scalar : tile.efficiency);

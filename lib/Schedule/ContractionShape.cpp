@@ -17,12 +17,15 @@ ContractionShape::ContractionShape(const Schedule &schedule)
       group(schedule.integer("group", 1)), split(schedule.integer("split", 1)),
       isVector(schedule.integer("vector", 4) > 1),
       core(schedule.has("core") ? schedule.string("core").str() : "simt"),
-      unit(schedule.has("unit") ? schedule.string("unit").str() : "mma") {}
+      unit(schedule.has("unit") ? schedule.string("unit").str() : "mma"),
+      load(schedule.has("load") ? schedule.string("load").str() : "async") {}
 
 Schedule ContractionShape::schedule() const {
   Schedule schedule("contraction");
   if (isOfHalves())
     schedule.set("unit", unit);
+  if (isWgmma())
+    schedule.set("load", load);
   return schedule.set("bm", bm)
       .set("bn", bn)
       .set("bk", bk)
@@ -73,6 +76,8 @@ int64_t ContractionShape::tileBytes(const Contraction &contraction) const {
       bytes += stages * side * (bk + 4) * tile.operand.getBytes();
     else
       bytes += stages * bk * (side + (tile.alongSide ? 0 : 4)) * tile.operand.getBytes();
+  constexpr int64_t barrierBytes = 16; // of a stage
+  bytes += isTma() ? stages * barrierBytes : 0;
   constexpr int64_t describedBytes = 20; // of a term, where its digits are needed
   for (const ContractionTile &tile : contraction.tiles)
     bytes += tile.hasDigits ? 2 * bk * describedBytes : 0;
@@ -172,8 +177,17 @@ std::string ContractionShape::whyNotWgmma(const Contraction &contraction,
     return chip.arch() + " has no wgmma";
   if (!chip.isOwnArch)
     return "wgmma needs a program that is compiled for " + chip.arch() + "a and nothing else";
-  if (!isVector || stages < 3 || stages > 4 || bk != 64 || split != 1)
-    return "wgmma needs tiles of 64 terms, 16 bytes per access, 3 or 4 stages and one part";
+  if (load != "async" && load != "tma")
+    return "the load '" + load + "' is not one of 'async' and 'tma'";
+  const int64_t mostStages = isTma() ? 8 : 4;
+  if (!isVector || stages < 3 || stages > mostStages || bk != 64 || split != 1)
+    return llvm::formatv(
+        "wgmma needs tiles of 64 terms, 16 bytes per access, 3 to {0} stages and one part",
+        mostStages);
+  if (isTma() && (contraction.selectsPoints() || contraction.length))
+    return "tensor maps copy whole tiles, and a condition selects outputs or terms";
+  if (isTma() && contraction.batch.size() > 1)
+    return "a tensor map has one dimension of batches here";
   if (tm != 64 || tn != bn || bm % 64 || bm <= 0 || bm > 256 || bn % 64 || bn <= 0 || bn > 256)
     return llvm::formatv("four warps multiply 64 rows and all {0} columns by wgmma, of tiles of up "
                          "to 256 x 256 in multiples of 64",
@@ -181,7 +195,7 @@ std::string ContractionShape::whyNotWgmma(const Contraction &contraction,
   // Copies of one thread are whole groups of 8 rows apart, and all threads have equally many.
   for (const ContractionTile &tile : contraction.tiles)
     if (int64_t side = tile.isRow ? bm : bn, inner = tile.alongSide ? side / 8 : 8;
-        threads() % (8 * inner) || side * 8 % threads())
+        !isTma() && (threads() % (8 * inner) || side * 8 % threads()))
       return llvm::formatv("{0} threads do not share out tiles of {1} elements of {2}", threads(),
                            side, tile.operand.getBase().getName());
   if (registers(contraction) * threads() > chip.registersPerSm)

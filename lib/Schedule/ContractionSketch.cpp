@@ -108,7 +108,8 @@ public:
       return llvm::createStringError(reason);
     if (std::string reason = shape.whyNot(contraction, chip); !reason.empty())
       return llvm::createStringError(reason);
-    auto print = shape.isWgmma()         ? printWgmmaContraction
+    auto print = shape.isTma()           ? printTmaContraction
+                 : shape.isWgmma()       ? printWgmmaContraction
                  : shape.onMatrixUnits() ? printMmaContraction
                  : shape.stages > 2      ? printAsyncContraction
                                          : printSimtContraction;
@@ -116,6 +117,9 @@ public:
     if (kernel && schedule.integer("otherwise"))
       if (auto few = tileForFewBlocks(contraction, shape, chip))
         kernel->preferences.push_back(kernel->gridX + " >= " + std::to_string(few->enough));
+    if (kernel && shape.isTma()) // its blocks loop over the tiles
+      kernel->gridX =
+          std::to_string(int64_t(chip.smCount) * shape.residentBlocks(contraction, chip));
     return kernel;
   }
 };

@@ -87,6 +87,10 @@ public:
   /// For `GeneratedKernel`: the values of the raised launch that `expression` used (`bdim.x`), as
   /// parameters.
   const std::vector<std::pair<std::string, std::string>> &extraParameters() const { return extra; }
+  /// Adds a parameter and the expression that launches pass for it.
+  void addParameter(llvm::StringRef declaration, llvm::StringRef passed) {
+    extra.emplace_back(declaration, passed);
+  }
   /// \p expr for the host: over kernel parameters and `blockDim.x`. Empty if only the device can
   /// tell.
   std::string hostExpression(kb::ExprAttr expr, bool wide = false);

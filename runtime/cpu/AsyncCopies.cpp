@@ -64,6 +64,9 @@ void onAccess(uint64_t offset, uint64_t bytes, uint32_t site) {
   }
 }
 
+void begin(uint64_t offset, uint64_t bytes) { count({offset, bytes}, 1); }
+void land(uint64_t offset, uint64_t bytes) { count({offset, bytes}, -1); }
+
 } // namespace kbrt::async
 
 using namespace kbrt;

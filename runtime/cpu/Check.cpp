@@ -8,6 +8,7 @@
 #include "Check.h"
 #include "AsyncCopies.h"
 #include "Findings.h"
+#include "Mbarrier.h"
 #include "Races.h"
 #include "Shadow.h"
 #include "Touches.h"
@@ -235,6 +236,7 @@ void accessShared(uint32_t site, uint64_t address, uint64_t bytes, AccessKind ki
     for (uint64_t i = 0; i < bytes; ++i)
       sharedWritten[offset + i] = blockNumber;
   async::onAccess(offset, bytes, site);
+  mbarrier::onAccess(offset, bytes, site);
   if (kind != AccessKind::Load) {
     wgmma::onWrite(offset, bytes, site);
     wgmma::onWritten(offset, bytes);

@@ -202,6 +202,24 @@ void onBarrierRelease(uint32_t id, const Thread &thread) {
     know[u] = std::max(know[u], partial.joined[id][u]);
 }
 
+void onPhaseArrival(PhaseClock &clock, const Thread &thread) {
+  partial.isUsed = true;
+  for (unsigned u = 0; u < maxWarps; ++u)
+    clock.arrived[u] = std::max(clock.arrived[u], partial.know[thread.warp][u]);
+  clock.arrived[thread.warp] = bump(blockClock.blockStamp);
+}
+
+void onPhase(PhaseClock &clock) {
+  std::copy(std::begin(clock.arrived), std::end(clock.arrived), clock.complete);
+}
+
+void onPhaseWait(const PhaseClock &clock, const Thread &thread) {
+  partial.isUsed = true;
+  uint32_t *know = partial.know[thread.warp];
+  for (unsigned u = 0; u < maxWarps; ++u)
+    know[u] = std::max(know[u], clock.complete[u]);
+}
+
 void onWarpSync(uint32_t w, uint32_t mask) {
   uint32_t stamp = bump(blockClock.warpStamp[w]);
   if (mask == machine.warps[w].live) {

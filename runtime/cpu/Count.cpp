@@ -496,6 +496,16 @@ KernelCounters endLaunch() {
   return result;
 }
 
+void onBulkRead(uint32_t site, uint64_t address, uint64_t bytes) {
+  // As a warp would read it, each lane as much as one access has at most.
+  constexpr uint64_t bytesOfLane = 16;
+  static uint64_t key = 0;
+  ++key;
+  const uint32_t warp = machine.current().warp;
+  for (uint64_t at = 0; at < bytes; at += bytesOfLane)
+    table.add(warp, static_cast<uint32_t>(at / bytesOfLane % warpLanes), site, key, address + at);
+}
+
 } // namespace kbrt::count
 
 using namespace kbrt;

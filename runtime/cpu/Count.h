@@ -29,6 +29,8 @@ void endBlock();
 KernelCounters endLaunch();
 
 void onBarrier(const Thread &thread);
+/// A bulk copy of the running thread reads \p bytes of global memory.
+void onBulkRead(uint32_t site, uint64_t address, uint64_t bytes);
 void onWarpOp(const Thread &thread, WarpOpKind kind);
 
 } // namespace kbrt::count

@@ -9,6 +9,7 @@
 #include "Count.h"
 #include "Findings.h"
 #include "Machine.h"
+#include "Mbarrier.h"
 #include "Races.h"
 #include "Regions.h"
 #include "Signals.h"
@@ -197,6 +198,7 @@ void runBlock(const BlockOrder &, uint64_t linear, std::vector<uint32_t> &order,
     memset(machine.block.shared, options.sharedPoison, usable);
   if (options.seed)
     shuffle(order, random);
+  mbarrier::onBlock();
   if (machine.info->mode == ImageMode::Check)
     check::onBlock();
   machine.isCounting = count::beginBlock(linear);

@@ -25,6 +25,7 @@ enum class FiberState : uint8_t {
   Ready, ///< in the queue
   Running,
   AtBarrier,    ///< waits in kbrt_barrier
+  AtMbarrier,   ///< waits for a phase of an mbarrier
   AtWarpOp,     ///< waits for lanes of its mask
   AtActiveMask, ///< waits until its warp has no other lane to run
   Done,
@@ -47,6 +48,7 @@ struct Fiber {
   uint8_t barrier = 0;                 ///< the barrier it waits at
   uint32_t site = 0;                   ///< of the last call into the runtime
   uint32_t mask = 0;                   ///< of the warp operation it waits in
+  uint64_t mbarrier = 0;               ///< offset of the mbarrier it waits at, for phase `result`
   uint64_t result = 0;                 ///< of the barrier or warp operation it waited in
   uint32_t flag = 0;                   ///< second result: in range, all equal
   const void *mma[4];                  ///< a, b, c and d of a matrix operation

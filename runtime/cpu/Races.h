@@ -27,6 +27,16 @@ void onBarrierArrival(uint32_t id, const Thread &thread);
 void onBlockBarrier(uint32_t id, bool isWhole);
 /// \p thread leaves barrier \p id, for which onBlockBarrier has been called.
 void onBarrierRelease(uint32_t id, const Thread &thread);
+/// What the threads that arrive at a barrier in shared memory hand on, by warp: block stamps below
+/// which the warp's accesses happened before.
+struct PhaseClock {
+  uint32_t arrived[maxWarps] = {}, complete[maxWarps] = {};
+};
+void onPhaseArrival(PhaseClock &clock, const Thread &thread);
+/// A phase of the barrier is complete.
+void onPhase(PhaseClock &clock);
+/// \p thread has waited for it. As with barriers of some threads, its whole warp knows then.
+void onPhaseWait(const PhaseClock &clock, const Thread &thread);
 void onWarpSync(uint32_t warp, uint32_t mask);
 /// \p isOfBlock: it orders for the threads of the block alone.
 void onFence(const Thread &thread, bool isOfBlock);

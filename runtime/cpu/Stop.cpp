@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Machine.h"
+#include "Mbarrier.h"
 #include <cstdio>
 #include <cstdlib>
 #include <cxxabi.h>
@@ -99,6 +100,10 @@ void Machine::stopDeadlocked() {
       snprintf(text, sizeof text, "at barrier %u (", fiber.barrier);
       hasNamedCount |= barriers[fiber.barrier].expected != 0;
       what = text + sitePlace(fiber.site) + ")";
+      break;
+    case FiberState::AtMbarrier:
+      hasNamedCount = true;
+      what = mbarrier::describeWait(fiber);
       break;
     case FiberState::AtWarpOp:
       snprintf(text, sizeof text, "for the lanes of mask 0x%08x (", fiber.mask);

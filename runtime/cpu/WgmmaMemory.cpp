@@ -26,16 +26,10 @@ struct Progress {
   uint64_t proxyFence = 0; ///< the time of its last one
 };
 
-/// Who wrote a granule last, and when.
-struct Writer {
-  uint64_t time = 0;
-  uint32_t thread = 0;
-};
-
 Progress progress[maxThreads];
 std::vector<Range> reads[maxThreads / groupThreads]; ///< in flight, by group of threads
 std::vector<uint16_t> flying; ///< how many operations in flight read each byte
-std::vector<Writer> writers;
+std::vector<Time> writers;    ///< by granule, the last one
 uint64_t now = 0, blockBegin = 0, total = 0;
 
 void count(const Range &range, int by) {
@@ -56,6 +50,11 @@ void report(uint32_t site, const char *message, const Thread &thread = machine.c
 }
 
 Progress &own() { return progress[machine.current().linear]; }
+
+/// Whether neither a fence of its thread nor one at \p fenced lies behind \p write.
+bool isUnfenced(const Time &write, uint64_t fenced) {
+  return write.time >= std::max({blockBegin, fenced, progress[write.thread].proxyFence});
+}
 
 } // namespace
 
@@ -90,13 +89,33 @@ void onRead(uint64_t offset, uint64_t bytes, uint32_t site) {
     fenced = std::max(fenced, progress[group * groupThreads + i].proxyFence);
   const uint64_t end = std::min<uint64_t>((offset + bytes) / granule, writers.size());
   for (uint64_t i = offset / granule; i < end; ++i)
-    if (writers[i].time >= std::max({blockBegin, fenced, progress[writers[i].thread].proxyFence})) {
+    if (isUnfenced(writers[i], fenced)) {
       report(site, "reads shared memory that was written without a fence.proxy.async behind it");
       break;
     }
   const Range range{offset, bytes, own().open};
   reads[group].push_back(range);
   count(range, 1);
+}
+
+Time currentTime() { return {now, machine.current().linear}; }
+
+void onAsyncWrite(uint64_t offset, uint64_t bytes, uint32_t site) {
+  const uint64_t end = std::min<uint64_t>((offset + bytes) / granule, writers.size());
+  for (uint64_t i = offset / granule; i < end; ++i)
+    if (isUnfenced(writers[i], own().proxyFence))
+      return report(site, "over what was written without a fence.proxy.async behind it");
+}
+
+void onAsyncWritten(uint64_t offset, uint64_t bytes) {
+  const uint64_t end = std::min<uint64_t>((offset + bytes) / granule, writers.size());
+  for (uint64_t i = offset / granule; i < end; ++i)
+    writers[i] = Time{};
+}
+
+void onAsyncUse(const Time &written, uint32_t site) {
+  if (isUnfenced(written, own().proxyFence))
+    report(site, "completes at an mbarrier that was initialised without a fence behind it");
 }
 
 void onIssue(const Thread &thread, uint32_t site) {

@@ -71,6 +71,8 @@ std::vector<HeldObjects> Allocations::held() const {
 }
 
 void Allocations::addSymbol(const DeviceVariable &variable) {
+  if (!variable.address) // nothing uses it, so that the image has left it out
+    return;
   Allocation &symbol = byAddress[variable.address];
   symbol.address = variable.address;
   symbol.bytes = variable.bytes;

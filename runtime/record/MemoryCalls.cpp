@@ -5,8 +5,6 @@
 #include "Session.h"
 #include "Streams.h"
 
-#include <cstring>
-
 using namespace kbrt;
 using cuda::Error;
 
@@ -200,46 +198,6 @@ KB_API Error cudaPointerGetAttributes(cuda::PointerAttributes *attributes, const
     return Error{cuda::success};
   });
 }
-
-/// The driver's cuMemGetAddressRange: the allocation that \p p lies in.
-static Error findAllocation(uint64_t *begin, size_t *bytes, uint64_t p) {
-  return apiCall("cuMemGetAddressRange", [&](Session &s) {
-    Allocation *allocation = s.allocations.find(reinterpret_cast<void *>(p));
-    if (!allocation || p >= allocation->address + allocation->bytes)
-      return Error{cuda::invalidValue};
-    if (begin)
-      *begin = allocation->address;
-    if (bytes)
-      *bytes = allocation->bytes;
-    return Error{cuda::success};
-  });
-}
-
-static Error giveEntryPoint(const char *call, const char *symbol, void **function, int *status) {
-  return apiCall(call, [&](Session &s) {
-    if (!symbol || !function)
-      return Error{cuda::invalidValue};
-    if (std::strcmp(symbol, "cuMemGetAddressRange") != 0)
-      s.stop(Ending::Unsupported,
-             std::string(call) + " is not supported by the recorder for " + symbol);
-    *function = reinterpret_cast<void *>(findAllocation);
-    if (status)
-      *status = 0; // cudaDriverEntryPointSuccess
-    return Error{cuda::success};
-  });
-}
-
-KB_API Error cudaGetDriverEntryPoint(const char *symbol, void **function, unsigned long long,
-                                     int *status) {
-  return giveEntryPoint(__func__, symbol, function, status);
-}
-KB_PER_THREAD(cudaGetDriverEntryPoint, _ptsz)
-
-KB_API Error cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned,
-                                              unsigned long long, int *status) {
-  return giveEntryPoint(__func__, symbol, function, status);
-}
-KB_PER_THREAD(cudaGetDriverEntryPointByVersion, _ptsz)
 
 // Hints and pools: nothing to do on a device whose memory is one heap. The
 // signatures differ between CUDA 12 and 13; no argument is read.

@@ -49,9 +49,10 @@ static bool isSafe(const Value &value, int64_t offset, uint64_t size, const Data
     }
     if (auto *call = dyn_cast<CallInst>(user)) {
       const Function *callee = call->getCalledFunction();
-      return callee && (call->isLifetimeStartOrEnd() || callee->getName() == "vprintf" ||
-                        callee->getName() == "kbrt_mma" || callee->getName() == "kbrt_wgmma" ||
-                        callee->getName() == "__assertfail");
+      return callee &&
+             (call->isLifetimeStartOrEnd() || callee->getName() == "vprintf" ||
+              callee->getName() == "kbrt_mma" || callee->getName() == "kbrt_wgmma" ||
+              callee->getName().starts_with("kbrt_tensor_") || callee->getName() == "__assertfail");
     }
     return false;
   });

@@ -30,7 +30,7 @@ static void findNeeds(ImageContext &context, Kernel &kernel, Function &root) {
                name.starts_with("kbrt_match") || name == "kbrt_redux" || name == "kbrt_mma" ||
                name == "kbrt_wgmma" || name == "kbrt_activemask")
         kernel.usesWarpOps = true;
-      else if (name == "kbrt_yield" || name == "kbrt_exit")
+      else if (name == "kbrt_yield" || name == "kbrt_exit" || name.starts_with("kbrt_mbarrier_"))
         kernel.needsFibers = true;
       else if (name == "kbrt_unsupported")
         kernel.unsupported.push_back(cast<ConstantInt>(call->getArgOperand(0))->getZExtValue());

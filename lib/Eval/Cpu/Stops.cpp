@@ -40,7 +40,8 @@ static std::optional<StopKind> kindOf(StringRef name) {
 /// Calls that switch to another thread in a way no stop does.
 static bool needsFiber(StringRef name) {
   return name == "kbrt_barrier_arrive" || name == "kbrt_yield" || name == "kbrt_exit" ||
-         name == "kbrt_activemask" || name == "kbrt_mma" || name == "kbrt_wgmma";
+         name == "kbrt_activemask" || name == "kbrt_mma" || name == "kbrt_wgmma" ||
+         name.starts_with("kbrt_mbarrier_");
 }
 
 static bool isZero(const Value *value) {

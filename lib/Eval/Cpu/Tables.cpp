@@ -152,7 +152,8 @@ Constant *TableWriter::variableRow(const Variable &v) {
 static bool takesSite(StringRef name) {
   return name.consume_front("kbrt_") &&
          (name.starts_with("barrier") || name.starts_with("check_") || name.starts_with("match_") ||
-          name.starts_with("wgmma") || name == "proxy_fence" ||
+          name.starts_with("wgmma") || name == "proxy_fence" || name.starts_with("mbarrier_") ||
+          name.starts_with("tensor_") ||
           StringSwitch<bool>(name)
               .Cases({"warp_sync", "shuffle", "vote", "redux", "activemask", "mma", "yield"}, true)
               .Cases({"trap", "assertfail", "fence", "async_copy", "local_begin"}, true)

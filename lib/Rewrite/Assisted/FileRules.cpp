@@ -390,7 +390,7 @@ void Walker::checkUse(const clang::NamedDecl &used, StringRef name, clang::Sourc
   if (used.isInStdNamespace() || StringRef(used.getQualifiedNameAsString()).starts_with("std::") ||
       StringRef(used.getQualifiedNameAsString()).starts_with("__gnu_cxx::"))
     origin = HostOrigin::Std;
-  else if (name.starts_with("cu") || name.starts_with("__cuda"))
+  else if (name.starts_with("cu") || name.starts_with("CU") || name.starts_with("__cuda"))
     origin = HostOrigin::Cuda;
   else if (header.contains("math") || header.contains("string") || header.contains("vector") ||
            header.contains("fp16") || header.contains("bf16") || header.contains("fp8") ||

@@ -36,6 +36,8 @@ HostEvaluator::Result HostEvaluator::call(const CallExpr *expr) {
     return b ? Result(integerOf(state.memory.areApart(*a, *b), expr->getType(), ast))
              : std::nullopt;
   }
+  if (isTensorMapFunction(name))
+    return tensorMap(expr, name);
   Result result = callApi(expr, name, isKnown);
   if (isKnown)
     return result;

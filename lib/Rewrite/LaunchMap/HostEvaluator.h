@@ -95,6 +95,9 @@ private:
   std::optional<Frame> frameOf(const clang::Expr *expr, const clang::FunctionDecl *function,
                                llvm::ArrayRef<const clang::Expr *> arguments);
   Result memoryForLaunch(const clang::CallExpr *expr);
+  /// Whether the program defines \p name as kb-opt writes it, to encode a tensor map.
+  bool isTensorMapFunction(llvm::StringRef name) const;
+  Result tensorMap(const clang::CallExpr *expr, llvm::StringRef name);
   Result allocate(const clang::CallExpr *expr);
   Result release(const clang::CallExpr *expr);
   Result fill(const clang::CallExpr *expr, const clang::Expr *onStream);

@@ -421,13 +421,14 @@ llvm::Expected<Schedule> kbopt::completed(const PassContext &context, kb::NestOp
   for (auto &[agreed, result] : inOrder) {
     if (result.has("otherwise")) // a second kernel must be requested
       result.set("otherwise", int64_t(0));
+    std::string why; // a key that only schedules of another unit have
     for (const auto &[key, value] : schedule.all()) {
       if (!result.has(key))
-        return llvm::createStringError("schedule '" + sketch->name().str() + "' has no key '" +
-                                       key + "'");
+        why = "schedule '" + sketch->name().str() + "' has no key '" + key + "'";
       result.set(key, StringRef(value));
     }
-    std::string why = whyNotPrinted(context, *sketch, nest, result);
+    if (why.empty())
+      why = whyNotPrinted(context, *sketch, nest, result);
     if (why.empty())
       return result;
     if (reason.empty())

@@ -37,7 +37,7 @@ SKETCHES = {
                          "vector": [1, 4]},
     "windows": {"inflight": [1, 2, 4, 8], "block": [32, 64, 256], "fixed": ["K0:3,K1:3,S0:1,S1:1", "K0:3,K1:3,S0:2,S1:2"]},
     "constantwindows": {"inflight": [1, 2, 4, 8], "block": [32, 64, 256]},
-    "wgmma": {"unit": ["wgmma"], "bm": [64, 128, 256], "bn": [64, 128, 256], "stages": [3, 4]},
+    "wgmma": {"unit": ["wgmma"], "load": ["async", "tma"], "bm": [64, 128, 256], "bn": [64, 128, 256], "stages": [3, 4]},
     "tf32": {"core": ["tf32"], "bm": [64, 128], "bn": [64, 128], "stages": [3, 4], "tm": [32]},
 }
 # Sketches with a name of their own above, and the keys without which they make no sense.

@@ -164,6 +164,17 @@ TEST(DenyList, SpinsThatWaitForAnotherThreadFail) {
             "k uses spin (1 instruction)");
 }
 
+TEST(DenyList, WaitsAtBarriersOfTheBlockAreNoSpins) {
+  EXPECT_EQ(deny("", "$L__BB0_1:\nmbarrier.try_wait.parity.shared::cta.b64 %p1, [%r1], %r2;\n"
+                     "selp.u32 %r3, 1, 0, %p1;\nsetp.eq.s32 %p2, %r3, 0;\n@%p2 bra $L__BB0_1;"),
+            "");
+  const std::string copy =
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes";
+  EXPECT_EQ(deny("", copy + " [%r1], [%rd1, {%r2, %r3}], [%r4];"), "");
+  EXPECT_EQ(deny("", copy + ".L2::cache_hint [%r1], [%rd1, {%r2, %r3}], [%r4], %rd2;"),
+            "k uses cache-policy (1 instruction)");
+}
+
 TEST(DenyList, SpinsAreNamedWhereTheOriginalHasNone) {
   const std::string spin =
       "$L__BB0_1:\nld.volatile.global.u32 %r1, [%rd1];\nsetp.eq.s32 %p1, %r1, 0;\n"

@@ -18,12 +18,13 @@ namespace kbopt::cpu {
 struct PtxOperand {
   enum Kind { Register, AsmOperand, Immediate, Float32, Float64, Vector, Address, Ignored };
   Kind kind = Register;
-  std::string name;                 ///< Register; Address with a register as base
-  unsigned index = 0;               ///< AsmOperand; Address with an operand as base
-  int64_t value = 0;                ///< immediate, bits of a float, offset of an address
-  bool baseIsOperand = false;       ///< Address
-  bool negated = false;             ///< !p
-  std::vector<PtxOperand> elements; ///< Vector; the second of "p|q"
+  std::string name;                    ///< Register; Address with a register as base
+  unsigned index = 0;                  ///< AsmOperand; Address with an operand as base
+  int64_t value = 0;                   ///< immediate, bits of a float, offset of an address
+  bool baseIsOperand = false;          ///< Address
+  bool negated = false;                ///< !p
+  std::vector<PtxOperand> elements;    ///< Vector; the second of "p|q"
+  std::vector<PtxOperand> coordinates; ///< Address of a tensor: "[map, {x, y}]"
 };
 
 struct PtxInstruction {

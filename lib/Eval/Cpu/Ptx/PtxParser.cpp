@@ -163,6 +163,13 @@ Error Parser::operand(StringRef &rest, PtxOperand &op) {
       }
       rest = rest.ltrim();
     }
+    if (rest.consume_front(",")) {
+      PtxOperand coordinates;
+      if (Error error = operand(rest, coordinates))
+        return error;
+      op.coordinates = std::move(coordinates.elements);
+      rest = rest.ltrim();
+    }
     if (!rest.consume_front("]"))
       return notUnderstood("[" + rest);
     return Error::success();

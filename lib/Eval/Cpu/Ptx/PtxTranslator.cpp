@@ -297,8 +297,8 @@ bool PtxTranslator::translate(const Instruction &i) {
   return translateMove(i) || translateFp8(i) || translateConvert(i) || translateCompare(i) ||
          translateTest(i) || translateLanes(i) || translateCarry(i) || translateFloat(i) ||
          translateInteger(i) || translateBits(i) || translateMemory(i) || translateAtomic(i) ||
-         translateAsyncCopy(i) || translateWgmma(i) || translateSynchronisation(i) ||
-         translateMatrix(i);
+         translateTensorCopy(i) || translateAsyncCopy(i) || translateMbarrier(i) ||
+         translateWgmma(i) || translateSynchronisation(i) || translateMatrix(i);
 }
 
 std::optional<std::string> PtxTranslator::run() {

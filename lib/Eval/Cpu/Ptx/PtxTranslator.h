@@ -75,6 +75,8 @@ private:
   bool translateMatrix(const Instruction &i);
   bool translateWgmma(const Instruction &i);
   bool multiplyWgmma(const Instruction &i);
+  bool translateMbarrier(const Instruction &i);
+  bool translateTensorCopy(const Instruction &i);
 
   llvm::Value *compare(llvm::StringRef op, llvm::Value *x, llvm::Value *y, PtxType type);
   llvm::Value *loadElement(llvm::Type *type, llvm::Value *address, const Instruction &i,

@@ -40,7 +40,7 @@ bool PtxTranslator::translateWgmma(const Instruction &i) {
     return true;
   };
   StringRef op = i.parts[0];
-  if (op == "fence" && i.parts.size() > 3 && i.parts[1] == "proxy" && i.parts[2] == "async")
+  if (op == "fence" && i.parts.size() > 2 && i.parts[1] == "proxy" && i.parts[2] == "async")
     return i.has("global") || tell("kbrt_proxy_fence", {}, "fence.proxy.async");
   if (op != "wgmma" || i.parts.size() < 2)
     return false;

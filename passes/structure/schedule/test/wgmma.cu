@@ -1,9 +1,9 @@
 // Products of halves and bf16 by wgmma, in all orders of their operands, with what stands before and after the sum, in batches, and of sizes
 // and pointers that need another kernel. Only a program that is compiled for sm_90a and nothing else gets them.
-// RUN: kb-opt -arch=sm_90a -passes="schedule{as='contraction unit=wgmma bm=128 bn=128 bk=64 tm=64 tn=128 stages=4'}" -o %t.cu %s 2>&1 | FileCheck --check-prefix=REMARK %s
+// RUN: kb-opt -arch=sm_90a -passes="schedule{as='contraction unit=wgmma load=async bm=128 bn=128 bk=64 tm=64 tn=128 stages=4'}" -o %t.cu %s 2>&1 | FileCheck --check-prefix=REMARK %s
 // RUN: %code %t.cu | FileCheck %s
 // RUN: kb-opt --by-passes --judge=%t.cu --promise=reassociates %s -- -arch=sm_90a | FileCheck --check-prefix=JUDGED %s
-// RUN: kb-opt -arch=sm_90a -passes="schedule{as='contraction unit=wgmma bm=64 bn=64 bk=64 tm=64 tn=64 stages=3 otherwise=1'}" --quiet -o %t.small.cu %s
+// RUN: kb-opt -arch=sm_90a -passes="schedule{as='contraction unit=wgmma load=async bm=64 bn=64 bk=64 tm=64 tn=64 stages=3 otherwise=1'}" --quiet -o %t.small.cu %s
 // RUN: %code %t.small.cu | FileCheck --check-prefix=SMALL %s
 // RUN: kb-opt --by-passes --judge=%t.small.cu --promise=reassociates %s -- -arch=sm_90a | FileCheck --check-prefix=JUDGED %s
 // Code for another architecture computes each output as given. It is not the code that a judge of a program for sm_90a runs.
@@ -13,9 +13,9 @@
 // RUN: kb-opt -arch=sm_90 -passes="schedule{kernel=nn as='contraction unit=wgmma'}" -o /dev/null %s 2>&1 | FileCheck --check-prefix=PLAIN %s
 // RUN: kb-opt -arch=sm_80 -passes="schedule{kernel=nn as='contraction unit=wgmma'}" -o /dev/null %s 2>&1 | FileCheck --check-prefix=OLD %s
 // RUN: kb-opt -passes="schedule{kernel=nn as='contraction unit=wgmma'}" -o /dev/null %s -- -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90a,code=sm_90a 2>&1 | FileCheck --check-prefix=PLAIN %s
-// RUN: kb-opt -arch=sm_90a -passes="schedule{kernel=nn as='contraction unit=wgmma bm=256 bn=256 bk=64 tm=64 tn=256 stages=3'}" -o /dev/null %s 2>&1 | FileCheck --check-prefix=LARGE %s
-// RUN: kb-opt -arch=sm_90a -passes="schedule{kernel=nn as='contraction unit=wgmma bm=64 bn=256 bk=64 tm=64 tn=256 stages=3'}" -o /dev/null %s 2>&1 | FileCheck --check-prefix=UNEVEN %s
-// RUN: kb-opt -arch=sm_90a -passes="schedule{kernel=nn as='contraction unit=wgmma bm=128 bn=128 bk=64 tm=32 tn=128 stages=3'}" -o /dev/null %s 2>&1 | FileCheck --check-prefix=WARPS %s
+// RUN: kb-opt -arch=sm_90a -passes="schedule{kernel=nn as='contraction unit=wgmma load=async bm=256 bn=256 bk=64 tm=64 tn=256 stages=3'}" -o /dev/null %s 2>&1 | FileCheck --check-prefix=LARGE %s
+// RUN: kb-opt -arch=sm_90a -passes="schedule{kernel=nn as='contraction unit=wgmma load=async bm=64 bn=256 bk=64 tm=64 tn=256 stages=3'}" -o /dev/null %s 2>&1 | FileCheck --check-prefix=UNEVEN %s
+// RUN: kb-opt -arch=sm_90a -passes="schedule{kernel=nn as='contraction unit=wgmma load=async bm=128 bn=128 bk=64 tm=32 tn=128 stages=3'}" -o /dev/null %s 2>&1 | FileCheck --check-prefix=WARPS %s
 // REMARK: added 'nn_{{t}}iled' ({{.*}}unit=wgmma
 // REMARK: added 'nt_{{t}}iled' ({{.*}}unit=wgmma
 // REMARK: added 'tn_{{t}}iled' ({{.*}}core=bf16{{.*}}unit=wgmma
@@ -24,9 +24,8 @@
 // OTHER: G6 numerics passed
 // OTHER: G14 whole program passed
 // OTHER: inconclusive (G0 provenance): {{.*}} '__CUDA_ARCH_FEAT_SM90_ALL'
-// wgmma is slower with 256 columns that lie side by side in memory.
-// FIRST: added 'nn_{{t}}iled', {{.*}} (contraction bk=64 bm=256 bn=128 core=half{{.*}}unit=wgmma
-// FIRST: added 'nt_{{t}}iled', {{.*}} (contraction bk=64 bm=128 bn=256 core=half{{.*}}unit=wgmma
+// FIRST: added 'nn_{{t}}iled', {{.*}} (contraction bk=64 bm=256 bn=128 core=half{{.*}}load=tma{{.*}}unit=wgmma
+// FIRST: added 'nt_{{t}}iled', {{.*}} (contraction bk=64 bm=256 bn=128 core=half{{.*}}load=tma{{.*}}unit=wgmma
 // HINT: added 'nn_{{t}}iled'{{.*}}unit=mma{{.*}}; compiled for sm_90a and nothing else it would multiply by wgmma, about 1.{{[0-9]}} times as fast
 // PLAIN: does not apply: wgmma needs a program that is compiled for sm_90a and nothing else
 // OLD: does not apply: sm_80 has no wgmma
