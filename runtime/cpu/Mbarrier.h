@@ -1,9 +1,9 @@
 //===- Mbarrier.h - Barriers in shared memory -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Owns the mbarriers of the running block: their phases, the threads that wait for one, and what the
-// checks know of copies that complete at one. The bytes of a barrier are not used: it is known by its
-// place.
+// Owns the mbarriers of the running block: their phases, the threads that wait for one, and what
+// the checks know of copies that complete at one. The bytes of a barrier are not used: it is known
+// by its place.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBRT_MBARRIER_H

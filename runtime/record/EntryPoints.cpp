@@ -14,9 +14,19 @@
 using namespace kbrt;
 using cuda::Error;
 
+/// Performs \p body, a function of the driver: its errors are none of the runtime's.
+template <typename Body> static Error driverCall(const char *call, Body body) {
+  Error error = cuda::success;
+  const Error ofRuntime = apiCall(call, [&](Session &s) {
+    error = body(s);
+    return Error{cuda::success};
+  });
+  return ofRuntime ? ofRuntime : error;
+}
+
 /// The driver's cuMemGetAddressRange: the allocation that \p p lies in.
 static Error findAllocation(uint64_t *begin, size_t *bytes, uint64_t p) {
-  return apiCall("cuMemGetAddressRange", [&](Session &s) {
+  return driverCall("cuMemGetAddressRange", [&](Session &s) {
     Allocation *allocation = s.allocations.find(reinterpret_cast<void *>(p));
     if (!allocation || p >= allocation->address + allocation->bytes)
       return Error{cuda::invalidValue};
@@ -34,7 +44,7 @@ static Error encodeTiled(uint64_t *words, int type, uint32_t rank, void *address
                          const uint32_t *elementStrides, int interleave, int swizzle, int promotion,
                          int fill) {
   constexpr const char *call = "cuTensorMapEncodeTiled";
-  return apiCall(call, [&](Session &s) {
+  return driverCall(call, [&](Session &s) {
     if (!words || reinterpret_cast<uint64_t>(words) % 64 || rank < 1 ||
         rank > mostTensorDimensions || !extents || !box || !elementStrides ||
         (rank > 1 && !strides))

@@ -3,8 +3,8 @@
 //
 // Owns the 128 bytes of a tensor map: a tiled one, without interleaving and with element strides of
 // 1. The bits are those that cuTensorMapEncodeTiled of driver 580 gives on an H200, so that a map
-// that was encoded without a GPU serves on one. The address is a word of its own: it can be replaced
-// where the memory moves.
+// that was encoded without a GPU serves on one. The address is a word of its own: it can be
+// replaced where the memory moves.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBRT_TENSORMAP_H

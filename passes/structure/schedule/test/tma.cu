@@ -4,6 +4,7 @@
 // RUN: %code %t.cu | FileCheck %s
 // RUN: kb-opt -arch=sm_90a -passes="schedule{as='contraction unit=wgmma load=tma bm=64 bn=64 bk=64 tm=64 tn=64 stages=3 otherwise=1'}" --quiet -o %t.small.cu %s
 // RUN: kb-opt --by-passes --judge=%t.small.cu --promise=reassociates %s -- -arch=sm_90a | FileCheck --check-prefix=JUDGED %s
+// RUN: kb-opt --emit=launch-map --judge=%t.small.cu %s -- -arch=sm_90a | FileCheck --check-prefix=MAP %s
 // RUN: kb-opt -arch=sm_90a -passes="schedule{kernel=nn as='contraction unit=wgmma load=tma bm=128 bn=256 bk=64 tm=64 tn=256 stages=5'}" -o /dev/null %s 2>&1 | FileCheck --check-prefix=LARGE %s
 // RUN: kb-opt -arch=sm_90a -passes="schedule{kernel=nn as='contraction unit=wgmma load=tma bm=128 bn=256 bk=64 tm=64 tn=256 stages=9'}" -o /dev/null %s 2>&1 | FileCheck --check-prefix=STAGES %s
 // RUN: kb-opt -arch=sm_90a -passes="schedule{kernel=nn as='contraction unit=wgmma load=bulk'}" -o /dev/null %s 2>&1 | FileCheck --check-prefix=LOAD %s
@@ -11,6 +12,7 @@
 // REMARK: added 'nt_{{t}}iled' ({{.*}}load=tma
 // REMARK: added 'tn_{{t}}iled' ({{.*}}core=bf16{{.*}}load=tma
 // JUDGED: {{^}}correct
+// MAP: launch map: equal in 1 cases with 15 launches
 // LARGE: does not apply: a block needs 245840 bytes of shared memory
 // STAGES: does not apply: wgmma needs tiles of 64 terms, 16 bytes per access, 3 to 8 stages and one part
 // LOAD: does not apply: the load 'bulk' is not one of 'async' and 'tma'
