@@ -27,7 +27,7 @@ SKETCHES = {
     "contraction": {"bm": [32, 64], "bn": [32, 64], "bk": [8, 16], "tm": [4, 8], "tn": [4, 8], "stages": [1, 2, 3], "split": [1, 2, 4]},
     "stencil": {"bm": [32], "bn": [32]},
     "reuse": {"block": [32, 64, 128], "bk": [8, 32, 128], "inflight": [1, 2, 4]},
-    "scan": {"team": [32, 64, 128, 256], "vector": [1, 2, 4, 8], "rows": [1, 2, 8], "launches": [1, 1, 3]},
+    "scan": {"team": [32, 64, 128, 256], "vector": [1, 2, 4, 8], "rows": [1, 2, 8], "launches": [1, 1, 2, 3]},
     "transpose": {"tile": [16, 32, 64], "vector": [1, 2, 4], "block": [64, 128, 256]},
     "scatter": {"combine": ["thread", "block", "runs", "match", "bins"], "bins": [1, 16, 64, 100], "block": [32, 64, 256], "inflight": [1, 2, 4, 16],
                 "along": ["none", "none", "r", "i"]},
@@ -54,6 +54,7 @@ CLASS = {"product": ["contraction", "rows", "map"], "rows": ["rows", "columns"],
          "carried": ["scan", "scan", "scan", "map"], "counted": ["rows"],
          "scattered": ["scatter", "scatter", "scatter", "map"], "bodies": ["reuse", "reuse", "reuse", "rows", "map"], "sharing": ["rows", "map"], "halos": ["map", "rows", "stencil"], "accessed": ["map", "rows"], "joined": ["map", "rows"], "halfproduct": ["half", "half", "wgmma", "wgmma", "contraction"], "convolutions": ["convolution", "convolution", "convolution", "rows", "map"], "halfconvolutions": ["halfconvolution", "halfconvolution", "halfconvolution", "convolution", "map"], "transposedconvolutions": ["map", "map", "rows", "convolution"], "windows": ["windows", "constantwindows", "constantwindows", "map", "rows"], "coarseproduct": ["tf32", "tf32", "contraction"]}
 SIMPLER = ("jacobian", "means", "product")
+IN_PARTS = ("product", "rows", "tiledproduct", "halfproduct", "convolutions", "halfconvolutions", "warprows", "means")
 # Passes that set single keys: several of them work on one nest.
 KEYS = {
     "map": ["thread-coarsening{kernel=%s inflight=4}", "thread-coarsening{kernel=%s inflight=2}"],
@@ -79,6 +80,8 @@ def schedule(draw, family):
     keys = [f"{key}={draw.choice(values)}" for key, values in SKETCHES[word].items() if key == forced or draw.random() < 0.5]
     if family in SIMPLER and draw.random() < 0.6:
         keys.append("simplify=1")
+    if family in IN_PARTS and draw.random() < 0.4:
+        keys.append(f"parts={draw.choice([2, 2, 3, 4, 8])}")
     return " ".join([sketch] + keys)
 
 
