@@ -28,7 +28,7 @@
 // CHECK: atomicAdd(reinterpret_cast<float4 *>(&out[
 // CHECK: *reinterpret_cast<const float4 *>(outs));
 // CHECK: if ({{.*}}columns % 4 == 0
-// BEFORE: schedule ''map'' has no key ''adds''
+// BEFORE: adding neighbouring elements by one atomic needs sm_90 or later
 // SINGLE: rows_{{w}}ide(
 // SINGLE: atomicAdd(&out[
 __global__ void rows(float *out, const float *x, const int *to, int n, int columns) {
