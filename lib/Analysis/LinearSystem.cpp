@@ -8,6 +8,7 @@
 #include "LinearSystem.h"
 
 #include "mlir/Analysis/Presburger/IntegerRelation.h"
+#include "mlir/Analysis/Presburger/Simplex.h"
 
 using namespace mlir;
 
@@ -185,6 +186,14 @@ bool LinearSystem::isEmpty() const {
     set.addInequality(dense(row));
   for (const Row &row : equalities)
     set.addEquality(dense(row));
+  // The search for an integer point has no bound: with 30 columns and digits of an index it has
+  // taken minutes, and what eliminates variables one by one seconds. Rational emptiness is quick,
+  // and a proof as well.
+  constexpr size_t manyColumns = 16, mostColumns = 64;
+  if (columns.size() > mostColumns)
+    return false; // thousands of such questions for the accesses of unrolled loops
+  if (columns.size() > manyColumns)
+    return set.isEmptyByGCDTest() || presburger::Simplex(set).isEmpty();
   return set.isEmpty() || set.isIntegerEmpty();
 }
 
