@@ -8,7 +8,6 @@
 #include "LinearSystem.h"
 
 #include "mlir/Analysis/Presburger/IntegerRelation.h"
-#include "mlir/Analysis/Presburger/Simplex.h"
 
 using namespace mlir;
 
@@ -186,15 +185,18 @@ bool LinearSystem::isEmpty() const {
     set.addInequality(dense(row));
   for (const Row &row : equalities)
     set.addEquality(dense(row));
-  // The search for an integer point has no bound: with 30 columns and digits of an index it has
-  // taken minutes, and what eliminates variables one by one seconds. Rational emptiness is quick,
-  // and a proof as well.
-  constexpr size_t manyColumns = 16, mostColumns = 64;
-  if (columns.size() > mostColumns)
-    return false; // thousands of such questions for the accesses of unrolled loops
-  if (columns.size() > manyColumns)
-    return set.isEmptyByGCDTest() || presburger::Simplex(set).isEmpty();
-  return set.isEmpty() || set.isIntegerEmpty();
+  if (set.isEmpty())
+    return true;
+  // The search for an integer point has no bound: with factors that an index of four digits is
+  // divided by it has taken minutes.
+  constexpr int64_t largeFactor = 1 << 16;
+  auto hasLarge = [](const Row &row) {
+    return llvm::any_of(row.coefficients, [](const auto &each) {
+      return each.second > largeFactor || each.second < -largeFactor;
+    });
+  };
+  isDecided = llvm::none_of(inequalities, hasLarge) && llvm::none_of(equalities, hasLarge);
+  return isDecided && set.isIntegerEmpty();
 }
 
 } // namespace kbopt::analysis

@@ -38,9 +38,10 @@ public:
   Poly blockStart(unsigned instance, unsigned component); ///< bid.c * bdim.c
   Poly blockDim(unsigned component);
 
+  /// False, and the system is not exact any more, where the question would take long.
   bool isEmpty() const;
   /// Whether every solution is one of the program's: nothing was relaxed.
-  bool isExact() const { return exact; }
+  bool isExact() const { return exact && isDecided; }
 
   Sharing sharing = Sharing::Apart;
 
@@ -58,6 +59,7 @@ private:
   std::map<std::string, VarId> ids;
   std::map<Poly::Monomial, unsigned> columns;
   std::vector<Row> inequalities, equalities;
+  mutable bool isDecided = true;
   bool exact = true;
 };
 

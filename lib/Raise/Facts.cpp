@@ -7,7 +7,6 @@
 #include "Facts.h"
 
 #include "mlir/Analysis/Presburger/IntegerRelation.h"
-#include "mlir/Analysis/Presburger/Simplex.h"
 
 namespace kbopt::raise {
 
@@ -143,9 +142,6 @@ bool Facts::isEmpty() const {
     if (variable.high)
       addLimit(column, -1, *variable.high);
   }
-  constexpr size_t manyColumns = 16; // as in LinearSystem::isEmpty
-  if (columns.size() > manyColumns)
-    return set.isEmptyByGCDTest() || mlir::presburger::Simplex(set).isEmpty();
   return set.isEmpty() || set.isIntegerEmpty();
 }
 
