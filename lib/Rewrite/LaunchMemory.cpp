@@ -58,9 +58,9 @@ static std::string orDefault(StringRef stream) { return stream.empty() ? "0" : s
 std::string LaunchMemory::declaration(const GeneratedKernel::Memory &memory, StringRef name,
                                       StringRef count, StringRef condition,
                                       StringRef stream) const {
-  const std::string pointer = memory.type + " *",
-                    value = "(" + pointer + ")" + function + "(" + bytesOf(memory, count) + ", " +
-                            orDefault(stream) + ")";
+  const std::string pointer = memory.type + " *", value = "(" + pointer + ")" + function + "(" +
+                                                          bytesOf(memory, count) + ", " +
+                                                          orDefault(stream) + ")";
   return pointer + name.str() + " = " +
          (condition.empty() ? value : condition.str() + " ? " + value + " : nullptr");
 }

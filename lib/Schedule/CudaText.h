@@ -80,8 +80,9 @@ public:
 
   /// A parameter right after those of the raised kernel.
   void addParameter(llvm::StringRef declaration) { added.push_back(declaration.str()); }
-  /// The parameters as in the raised kernel, those that were added, then `extraParameters`. Pointers to what is only read
-  /// become `const`; those that the kernel declares `__restrict__` or that are in \p unaliased are
+  /// The parameters as in the raised kernel, those that were added, then `extraParameters`.
+  /// Pointers to what is only read become `const`; those that the kernel declares `__restrict__` or
+  /// that are in \p unaliased are
   /// `__restrict__`.
   std::string parameters(const llvm::StringSet<> &unaliased = {});
   /// For `GeneratedKernel`: the values of the raised launch that `expression` used (`bdim.x`), as

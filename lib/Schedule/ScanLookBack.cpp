@@ -49,9 +49,7 @@ std::string ScanPrinter::lookBackHelper() {
   code.open("for (int last = number - 1; !isComplete; last -= 32)");
   code.line("unsigned long long state = lane <= last ? 0 : 2ull << 32 | (unsigned)" +
             value.identity + ";");
-  code.open("while (state == 0)")
-      .line("state = atomicAdd(&states[last - lane], 0ull);")
-      .close();
+  code.open("while (state == 0)").line("state = atomicAdd(&states[last - lane], 0ull);").close();
   code.line("__syncwarp();");
   code.line("const unsigned complete = __ballot_sync(0xffffffff, state >> 32 == 2);");
   code.line("isComplete = complete != 0;");
@@ -112,12 +110,12 @@ GeneratedKernel ScanPrinter::lookBack() {
   }
   code.line("const int " + number + " = " + ticket + (hasRows ? " % " + tiles : "") + ", " + tile +
             " = " + number + " * (" + step() + ");");
-  GeneratedKernel kernel =
-      finish(define(name,
-                    "// Blocks share a row. Each adds up its tile, and looks back at what the tiles "
-                    "before it say that they have.",
-                    team, code.take() + body),
-             team);
+  GeneratedKernel kernel = finish(
+      define(name,
+             "// Blocks share a row. Each adds up its tile, and looks back at what the tiles "
+             "before it say that they have.",
+             team, code.take() + body),
+      team);
   spreadTiles(kernel);
   kernel.memory = {states, "unsigned long long", kernel.gridX + " + 1", /*isCleared=*/true};
   kernel.conditions = needs.conditions;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "HostEvaluator.h"
 #include "kb-opt/Rewrite/AllocationTest.h"
-#include "kb-opt/Rewrite/LaunchMemory.h"
 #include "kb-opt/Rewrite/AstTools.h"
+#include "kb-opt/Rewrite/LaunchMemory.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace kbopt;
@@ -148,8 +148,8 @@ HostEvaluator::Result HostEvaluator::allocate(const CallExpr *expr) {
 HostEvaluator::Result HostEvaluator::memoryForLaunch(const CallExpr *expr) {
   const std::optional<uint64_t> bytes = natural(expr->getArg(0));
   const std::optional<uint32_t> id = bytes ? stream(expr->getArg(1)) : std::nullopt,
-                                buffer = id && *bytes ? state.memory.allocate(*bytes)
-                                                      : std::nullopt;
+                                buffer =
+                                    id && *bytes ? state.memory.allocate(*bytes) : std::nullopt;
   if (!id)
     return std::nullopt;
   if (!buffer)

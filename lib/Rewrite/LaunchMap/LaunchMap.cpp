@@ -100,7 +100,8 @@ struct LaunchMap::Impl {
         return std::nullopt;
     HostState nothing{MappedMemory({}), {}, {}};
     const std::set<std::string> none;
-    HostEvaluator evaluator(original, site.originalHost, none, values, facts, nothing, AddedFunctions());
+    HostEvaluator evaluator(original, site.originalHost, none, values, facts, nothing,
+                            AddedFunctions());
     return evaluator.confirmsValues() ? std::optional(std::move(values)) : std::nullopt;
   }
 

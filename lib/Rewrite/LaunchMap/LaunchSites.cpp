@@ -5,8 +5,8 @@
 #include "HostBodies.h"
 #include "kb-opt/Analysis/Legality.h"
 #include "kb-opt/Rewrite/AllocationTest.h"
-#include "kb-opt/Rewrite/LaunchMemory.h"
 #include "kb-opt/Rewrite/AstTools.h"
+#include "kb-opt/Rewrite/LaunchMemory.h"
 #include "kb-opt/Source/ProgramFacts.h"
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
@@ -212,7 +212,9 @@ LaunchSites hostmap::findLaunchSites(const ParsedProgram &original, const Parsed
   if (!result.obstacle.empty())
     return result;
   const HostFunctions before(original), after(candidate);
-  auto isAdded = [&](llvm::StringRef name) { return !defines(before, name) && defines(after, name); };
+  auto isAdded = [&](llvm::StringRef name) {
+    return !defines(before, name) && defines(after, name);
+  };
   result.added = {isAdded(allocationTest), isAdded(launchMemoryFunction)};
   for (const auto &[name, function] : before.functions) {
     auto found = after.functions.find(name);

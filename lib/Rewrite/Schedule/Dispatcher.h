@@ -23,8 +23,9 @@ public:
   Dispatcher(const PassContext &context, const KernelView &kernel, const ScheduledKernel &scheduled)
       : context(context), kernel(kernel), instance(scheduled.instance), nest(scheduled.nest),
         generated(scheduled.generated), lastNest(scheduled.lastNest), last(scheduled.last),
-        memoryName(scheduled.memoryName), function(context.imported().declOf(instance)), allocations(context, kernel.function()),
-        launchMemory(context, kernel.function()), test(context, kernel, function) {}
+        memoryName(scheduled.memoryName), function(context.imported().declOf(instance)),
+        allocations(context, kernel.function()), launchMemory(context, kernel.function()),
+        test(context, kernel, function) {}
 
   /// Finds the launches that can choose the kernel, the last one of its instance if \p isLast. An
   /// error: there is none, and why.

@@ -4,8 +4,8 @@
 #include "PartSums.h"
 #include "HostText.h"
 #include "NestCopy.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "mlir/IR/Verifier.h"
+#include "llvm/ADT/StringSwitch.h"
 #include <set>
 
 using namespace kbopt;
@@ -132,13 +132,13 @@ void Splitter::addKernel() {
     taken.insert(parameter.getName().str());
   result.memory = freshName("partSums");
   llvm::SmallVector<mlir::Attribute> parameters(given.getParams().begin(), given.getParams().end());
-  parameters.push_back(kb::ParamAttr::get(builder.getContext(), result.memory, result.type + " *", 8,
-                                          true, bytesOf(result.type), false, true));
+  parameters.push_back(kb::ParamAttr::get(builder.getContext(), result.memory, result.type + " *",
+                                          8, true, bytesOf(result.type), false, true));
   builder.setInsertionPointAfter(given);
-  result.kernel = kb::KernelOp::create(
-      builder, place(), (given.getSymName() + ".parts").str(), given.getName(),
-      builder.getArrayAttr(parameters), given.getSymbols(), given.getAssumesAttr(),
-      given.getMaxThreadsAttr(), given.getMinBlocksAttr());
+  result.kernel = kb::KernelOp::create(builder, place(), (given.getSymName() + ".parts").str(),
+                                       given.getName(), builder.getArrayAttr(parameters),
+                                       given.getSymbols(), given.getAssumesAttr(),
+                                       given.getMaxThreadsAttr(), given.getMinBlocksAttr());
   result.kernel.getBody().emplaceBlock();
 }
 

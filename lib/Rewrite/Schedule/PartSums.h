@@ -25,9 +25,9 @@ namespace kbopt {
 struct PartSums {
   kb::KernelOp kernel;
   kb::NestOp parts, end;
-  std::string memory;  ///< the parameter
-  std::string type;    ///< of its elements
-  kb::ExprAttr count;  ///< of them, over the symbols of the nests
+  std::string memory; ///< the parameter
+  std::string type;   ///< of its elements
+  kb::ExprAttr count; ///< of them, over the symbols of the nests
   void erase();
 };
 
