@@ -105,7 +105,11 @@ constexpr std::string_view ownFacts[] = {"isMultiGpuBoard",
                                          "directManagedMemAccessFromHost",
                                          "hostNativeAtomicSupported"};
 
-std::string deviceName = "NVIDIA H200";
+// Made at their first use: a constructor of the library begins the record.
+std::string &deviceName() {
+  static std::string name = "NVIDIA H200";
+  return name;
+}
 
 Fact *findFact(std::string_view name) {
   for (Fact &fact : facts)
@@ -124,14 +128,17 @@ void apply(std::string_view rest) {
       continue;
     std::string name = entry.substr(0, equals), value = entry.substr(equals + 1);
     if (name == "name")
-      deviceName = value.substr(0, nameBytes - 1);
+      deviceName() = value.substr(0, nameBytes - 1);
     else if (Fact *fact = findFact(name))
       fact->value = std::strtoull(value.c_str(), nullptr, 10);
   }
 }
 
 /// Of the file beside the plan.
-std::string recordedFacts;
+std::string &recordedFacts() {
+  static std::string facts;
+  return facts;
+}
 bool isGpu = false;
 
 /// Asks the GPU, if there is one.
@@ -140,7 +147,7 @@ void askDevice(Backend &backend) {
   isGpu = !name.empty();
   if (!isGpu)
     return;
-  deviceName = name.substr(0, nameBytes - 1);
+  deviceName() = name.substr(0, nameBytes - 1);
   for (Fact &fact : facts)
     if (fact.attribute &&
         std::find(std::begin(ownFacts), std::end(ownFacts), fact.name) == std::end(ownFacts))
@@ -158,7 +165,7 @@ Error fillProperties(void *properties, int device, bool cuda13) {
     return cuda::invalidDevice;
   auto *bytes = static_cast<char *>(properties);
   std::memset(bytes, 0, cuda13 ? structBytes13 : structBytes12);
-  std::memcpy(bytes, deviceName.c_str(), deviceName.size());
+  std::memcpy(bytes, deviceName().c_str(), deviceName().size());
   for (const Fact &fact : facts) {
     int offset = cuda13 ? fact.offset13 : fact.offset12;
     if (offset >= 0)
@@ -186,7 +193,7 @@ Error give(const char *call, int *target, int value) {
 void kbrt::settleFacts() {
   static bool done = [] {
     askDevice(*Session::get().backend);
-    apply(recordedFacts);
+    apply(recordedFacts());
     apply(recorderSetting("DEVICE"));
     return true;
   }();
@@ -202,13 +209,13 @@ uint64_t kbrt::deviceFact(std::string_view name) {
 std::string kbrt::factsOfGpu() {
   if (!isGpu)
     return "";
-  std::string text = "name=" + deviceName + ';';
+  std::string text = "name=" + deviceName() + ';';
   for (const Fact &fact : facts)
     text += fact.name + ('=' + std::to_string(fact.value)) + ';';
   return text;
 }
 
-void kbrt::setRecordedFacts(const std::string &facts) { recordedFacts = facts; }
+void kbrt::setRecordedFacts(const std::string &facts) { recordedFacts() = facts; }
 
 /// CUDA 13's name; in CUDA 12's headers it is a macro for the `_v2` form.
 KB_API Error cudaGetDeviceProperties(void *properties, int device) {
