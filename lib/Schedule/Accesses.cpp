@@ -45,13 +45,28 @@ bool kbopt::usesNameOf(kb::ExprAttr expr, Block &scope, const CudaText *text) {
 
 namespace {
 
+/// The addends of \p expr, also where it multiplies a sum: `(i + 4) * n` has `i * n` and `4 * n`.
 void addends(AffineExpr expr, SmallVectorImpl<AffineExpr> &to) {
-  if (auto sum = dyn_cast<AffineBinaryOpExpr>(expr); sum && sum.getKind() == AffineExprKind::Add) {
-    addends(sum.getLHS(), to);
-    addends(sum.getRHS(), to);
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  const bool isSum = binary && binary.getKind() == AffineExprKind::Add,
+             isProduct = binary && binary.getKind() == AffineExprKind::Mul;
+  if (!isSum && !isProduct) {
+    to.push_back(expr);
     return;
   }
-  to.push_back(expr);
+  SmallVector<AffineExpr> left, right;
+  addends(binary.getLHS(), left);
+  addends(binary.getRHS(), right);
+  if (isSum) {
+    to.append(left);
+    to.append(right);
+  } else if (left.size() == 1 && right.size() == 1) {
+    to.push_back(expr);
+  } else {
+    for (AffineExpr each : left)
+      for (AffineExpr other : right)
+        to.push_back(each * other);
+  }
 }
 
 /// Splits a product into its constant, its factors without dimensions, and whether there is more.
