@@ -157,7 +157,7 @@ struct ContractionShape {
   int64_t threads() const {
     return bm / tm * (bn / tn) * threadsOfTile() * split + (isTma() ? producerThreads : 0);
   }
-  static constexpr int64_t producerThreads = 32; ///< beside those that multiply
+  static constexpr int64_t producerThreads = 128; ///< four warps beside those that multiply
   int64_t threadsOfTile() const { return isWgmma() ? 128 : onMatrixUnits() ? 32 : 1; }
   int64_t registers(const Contraction &contraction) const;
   /// Of the tiles, and of the sums of all parts but one.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Owns the kernel that multiplies by wgmma as ContractionWgmma.cpp does, but whose tiles arrive by
-// cp.async.bulk.tensor: one thread of a warp of its own has them copied, as soon as those that
+// cp.async.bulk.tensor: one thread of a group of its own has them copied, as soon as those that
 // multiply have left a stage, and mbarriers tell both of each other. A block computes one tile of
 // outputs after the other, so that the next operands are on their way while results are stored.
 //
@@ -32,6 +32,7 @@ public:
 private:
   std::string place, tile, count, isFull, isEmpty, phase;
   std::map<std::string, std::string> maps; ///< by a tile's pointer
+  int64_t residentBlocks = 1;
 
   std::string constants() const override;
   std::string helpers() const override;
@@ -40,6 +41,7 @@ private:
   void printPlaces();
   void openTiles();
   void printBarriers();
+  void printRegisters(bool multiplies);
   void printProducer();
   void printConsumers();
   void printNext();
@@ -218,8 +220,10 @@ void TmaPrinter::printNext() {
 }
 
 void TmaPrinter::printProducer() {
-  code.open("if (threadIdx.x >= " + threads + " - 32)");
-  code.open("if (threadIdx.x % 32 == 0)");
+  const std::string first = threads + " - " + std::to_string(ContractionShape::producerThreads);
+  code.open("if (threadIdx.x >= " + first + ")");
+  printRegisters(false);
+  code.open("if (threadIdx.x == " + first + ")");
   openTiles();
   code.unroll(1).open("for (int " + depth0 + " = 0; " + depth0 + " < " + limit + "; " + depth0 +
                       " += " + bk + ")");
@@ -227,18 +231,18 @@ void TmaPrinter::printProducer() {
   code.line(helper + "Expect(" + isFull + "[" + stage + "], sizeof(" + tiles[0].shared +
             "[0]) + sizeof(" + tiles[1].shared + "[0]));");
   for (const NamedTile &each : tiles) {
-    const std::string first = side0(*each.tile), to = each.shared + "[" + stage + "]";
+    const std::string from = side0(*each.tile), to = each.shared + "[" + stage + "]";
     auto copy = [&](const std::string &to, const std::string &x, const std::string &y) {
       code.line(helper + "Copy(" + to + ", " + maps[each.from] + ", " + x + ", " + y + ", " +
                 batchOf(each) + ", " + isFull + "[" + stage + "]);");
     };
     if (!each.tile->alongSide) {
-      copy(to, depth0, first);
+      copy(to, depth0, from);
       continue;
     }
     code.unroll().open("for (int " + part + " = 0; " + part + " < " + sideSize(*each.tile) +
                        " / 64; ++" + part + ")");
-    copy(to + "[" + part + "]", first + " + " + part + " * 64", depth0);
+    copy(to + "[" + part + "]", from + " + " + part + " * 64", depth0);
     code.close();
   }
   printNext();
@@ -252,7 +256,25 @@ void TmaPrinter::releaseLast() {
             " - 1]);");
 }
 
+/// Moves registers from the threads that copy to those that multiply. A thread has what the launch
+/// bounds leave it: 168 in a block of 384 threads, where 128 sums and their addresses need more.
+/// Where several blocks share a multiprocessor, the sums are few.
+void TmaPrinter::printRegisters(bool multiplies) {
+  constexpr int64_t ofCopies = 40, registers = 65536, granule = 8, most = 255;
+  const int64_t others = ContractionShape::producerThreads, mine = shape.threads() - others;
+  const int64_t given = registers / shape.threads() / granule * granule;
+  if (residentBlocks > 1 || given > most)
+    return;
+  const int64_t moved = (given - ofCopies) * others / mine;
+  code.line("asm volatile(\"setmaxnreg." +
+            (multiplies
+                 ? "inc.sync.aligned.u32 " + std::to_string((given + moved) / granule * granule)
+                 : "dec.sync.aligned.u32 " + std::to_string(ofCopies)) +
+            ";\");");
+}
+
 void TmaPrinter::printConsumers() {
+  printRegisters(true);
   printThread();
   openTiles();
   StatementPrinter print{text, code};
@@ -279,6 +301,7 @@ void TmaPrinter::printConsumers() {
 }
 
 llvm::Expected<GeneratedKernel> TmaPrinter::print(int64_t blocks) {
+  residentBlocks = blocks;
   for (const NamedTile &each : tiles)
     if (std::string reason = addMap(each); !reason.empty())
       return llvm::createStringError(reason);
@@ -298,13 +321,14 @@ llvm::Expected<GeneratedKernel> TmaPrinter::print(int64_t blocks) {
   directive("#endif");
   kernel.definition = "#include <cuda.h>\n\n" + helpers();
   kernel.reassociates = true;
-  return finish("// A block computes tiles of " + std::to_string(shape.bm) + " x " +
-                    std::to_string(shape.bn) +
-                    " outputs, one after the other. A warp has the tiles of the operands copied as "
-                    "tensor\n// maps describe them; of the others, four multiply 64 rows by wgmma. "
-                    "They tell each other by barriers in shared memory\n// which stages are full "
-                    "and which are empty. Code for other chips computes each output as given.\n",
-                blocks);
+  return finish(
+      "// A block computes tiles of " + std::to_string(shape.bm) + " x " +
+          std::to_string(shape.bn) +
+          " outputs, one after the other. A thread has the tiles of the operands copied "
+          "as tensor\n// maps describe them; of the others, four warps multiply 64 rows by wgmma. "
+          "They tell each other by barriers in shared memory\n// which stages are full "
+          "and which are empty. Code for other chips computes each output as given.\n",
+      blocks);
 }
 
 } // namespace

@@ -21,17 +21,20 @@
 // CHECK: static inline CUtensorMap nn_tiledTensorMap(
 // CHECK: mbarrier.try_wait.parity.shared::cta.b64
 // CHECK: cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes
-// CHECK: __launch_bounds__(288, 1)
+// CHECK: __launch_bounds__(384, 1)
 // CHECK-NEXT: {{n}}n_tiled(
 // CHECK-NEXT: const __grid_constant__ CUtensorMap aMap,
 // CHECK-NEXT: const __grid_constant__ CUtensorMap bMap,
 // CHECK: mbarrier.init.shared::cta.b64
 // CHECK: fence.proxy.async.shared::cta
 // CHECK: for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x)
+// CHECK: asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+// CHECK-NEXT: if (threadIdx.x == THREADS - 128) {
 // CHECK: nn_tiledWait(empty[stage], phase ^ 1);
 // CHECK-NEXT: nn_tiledExpect(full[stage], sizeof(aTile[0]) + sizeof(bTile[0]));
 // CHECK-NEXT: nn_tiledCopy(aTile[stage], aMap, i0, row0, batch, full[stage]);
 // CHECK: nn_tiledCopy(bTile[stage][q], bMap, col0 + q * 64, i0, batch, full[stage]);
+// CHECK: asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
 // CHECK: nn_tiledWait(full[stage], phase);
 // CHECK: wgmma.wait_group.sync.aligned 1;
 // CHECK: nn_tiledArrive(empty[stage > 0 ? stage - 1 : STAGES - 1]);
