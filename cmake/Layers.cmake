@@ -36,7 +36,7 @@ kbopt_layer(Rewrite PCH Kb USES Support Core Assisted IR Source Analysis Raise S
 kbopt_layer(Policy PCH LLVM USES Support Core Knowledge LLM)
 kbopt_layer(Pipeline PCH Kb USES Support Core Target Assisted IR Source Analysis Schedule Rewrite PACKAGES clang-cpp MLIR LLVM)
 kbopt_layer(Report PCH LLVM USES Core PACKAGES LLVM)
-kbopt_layer(Findings PCH Clang USES Core Target Source Rewrite PACKAGES clang-cpp MLIR)
+kbopt_layer(Findings PCH Kb USES Core Target Source Rewrite PACKAGES clang-cpp MLIR)
 kbopt_layer(Lock PCH Clang USES Support Source Report PACKAGES clang-cpp LLVM)
 kbopt_layer(Agents PCH Clang USES Support Plan LLM Knowledge Assisted Rewrite Policy Pipeline PACKAGES clang-cpp MLIR LLVM)
 kbopt_layer(Candidate PCH Clang

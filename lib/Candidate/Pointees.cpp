@@ -3,9 +3,9 @@
 #include "Pointees.h"
 #include "kb-opt/Plan/Workload.h"
 #include "clang/AST/DeclCXX.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/RecordLayout.h"
-#include "clang/AST/RecursiveASTVisitor.h"
 
 using namespace kbopt;
 using kbrt::ElementType;
@@ -148,16 +148,16 @@ bool isRawMemory(clang::QualType pointee) {
 }
 
 /// Uses of one pointer to raw memory, and what it is cast to.
-class Casts : public clang::RecursiveASTVisitor<Casts> {
+class Casts : public clang::DynamicRecursiveASTVisitor {
 public:
   Casts(const clang::ParmVarDecl &parameter, const clang::ASTContext &ast)
       : parameter(parameter), ast(ast) {}
 
-  bool VisitDeclRefExpr(clang::DeclRefExpr *use) {
+  bool VisitDeclRefExpr(clang::DeclRefExpr *use) override {
     uses += use->getDecl() == &parameter;
     return true;
   }
-  bool VisitExplicitCastExpr(clang::ExplicitCastExpr *cast) {
+  bool VisitExplicitCastExpr(clang::ExplicitCastExpr *cast) override {
     const auto *use = llvm::dyn_cast<clang::DeclRefExpr>(cast->getSubExpr()->IgnoreParenImpCasts());
     const clang::QualType pointee = cast->getType()->getPointeeType();
     if (!use || use->getDecl() != &parameter || pointee.isNull() || isRawMemory(pointee))

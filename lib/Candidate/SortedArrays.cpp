@@ -4,8 +4,8 @@
 #include "kb-opt/Plan/Workload.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/AST/ExprCXX.h"
-#include "clang/AST/RecursiveASTVisitor.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/StringSwitch.h"
 #include <optional>
@@ -99,31 +99,32 @@ const clang::Decl *rootOf(const clang::Expr *expression) {
 }
 
 /// Puts what stands for the same memory together, and notes what is sorted and what is uploaded.
-class Arrays : public clang::RecursiveASTVisitor<Arrays> {
+class Arrays : public clang::DynamicRecursiveASTVisitor {
 public:
-  explicit Arrays(const clang::ASTContext &ast) : ast(ast) {}
-  bool shouldVisitTemplateInstantiations() const { return true; }
+  explicit Arrays(const clang::ASTContext &ast) : ast(ast) {
+    ShouldVisitTemplateInstantiations = true;
+  }
 
-  bool VisitVarDecl(clang::VarDecl *variable) {
+  bool VisitVarDecl(clang::VarDecl *variable) override {
     if (variable->hasInit() && !variable->getType()->isArithmeticType())
       join(variable->getCanonicalDecl(), rootOf(variable->getInit()));
     return true;
   }
-  bool VisitBinaryOperator(clang::BinaryOperator *assignment) {
+  bool VisitBinaryOperator(clang::BinaryOperator *assignment) override {
     if (assignment->isAssignmentOp() && assignment->getType()->isPointerType())
       join(rootOf(assignment->getLHS()), rootOf(assignment->getRHS()));
     return true;
   }
-  bool VisitCXXOperatorCallExpr(clang::CXXOperatorCallExpr *assignment) {
+  bool VisitCXXOperatorCallExpr(clang::CXXOperatorCallExpr *assignment) override {
     if (assignment->getOperator() == clang::OO_Equal)
       join(rootOf(assignment->getArg(0)), rootOf(assignment->getArg(1)));
     return true;
   }
-  bool VisitCXXConstructExpr(clang::CXXConstructExpr *made) {
+  bool VisitCXXConstructExpr(clang::CXXConstructExpr *made) override {
     joinParameters(*made->getConstructor(), {made->getArgs(), made->getNumArgs()});
     return true;
   }
-  bool VisitCallExpr(clang::CallExpr *call) {
+  bool VisitCallExpr(clang::CallExpr *call) override {
     const clang::FunctionDecl *callee = call->getDirectCallee();
     if (!callee || llvm::isa<clang::CXXOperatorCallExpr>(call))
       return true;
@@ -142,13 +143,13 @@ public:
     }
     return true;
   }
-  bool TraverseFunctionDecl(clang::FunctionDecl *function) {
+  bool TraverseFunctionDecl(clang::FunctionDecl *function) override {
     const clang::FunctionDecl *outer = std::exchange(within, function->getCanonicalDecl());
-    const bool goesOn = RecursiveASTVisitor::TraverseFunctionDecl(function);
+    const bool goesOn = clang::DynamicRecursiveASTVisitor::TraverseFunctionDecl(function);
     within = outer;
     return goesOn;
   }
-  bool VisitReturnStmt(clang::ReturnStmt *end) {
+  bool VisitReturnStmt(clang::ReturnStmt *end) override {
     if (within && end->getRetValue() && !end->getRetValue()->getType()->isArithmeticType())
       join(within, rootOf(end->getRetValue()));
     return true;

@@ -4,8 +4,8 @@
 
 #include "LaunchText.h"
 #include "kb-opt/Rewrite/AstTools.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/AST/ParentMapContext.h"
-#include "clang/AST/RecursiveASTVisitor.h"
 #include "clang/Lex/Preprocessor.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -27,22 +27,22 @@ static const llvm::StringSet<> sharesMemory = {"cudaMallocManaged", "cudaMallocH
 namespace {
 
 /// The functions and variables that the program's own code mentions.
-struct MentionedNames : RecursiveASTVisitor<MentionedNames> {
+struct MentionedNames : DynamicRecursiveASTVisitor {
   explicit MentionedNames(const ParsedProgram &program) {
     for (Decl *each : program.context().getTraversalScope())
       TraverseDecl(each);
   }
-  bool VisitDeclRefExpr(DeclRefExpr *ref) {
+  bool VisitDeclRefExpr(DeclRefExpr *ref) override {
     if (ref->getDecl()->getDeclName().isIdentifier())
       names.insert(ref->getDecl()->getName());
     refs[ref->getDecl()].push_back(ref);
     return true;
   }
-  bool VisitVarDecl(VarDecl *variable) {
+  bool VisitVarDecl(VarDecl *variable) override {
     hasManaged |= variable->hasAttr<HIPManagedAttr>();
     return true;
   }
-  bool VisitCXXForRangeStmt(CXXForRangeStmt *loop) {
+  bool VisitCXXForRangeStmt(CXXForRangeStmt *loop) override {
     if (const VarDecl *range = ast::variableOf(loop->getRangeInit()))
       overRange[range].push_back(loop->getLoopVariable());
     return true;
