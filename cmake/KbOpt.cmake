@@ -73,6 +73,26 @@ function(kbopt_set_llvm_flags target)
   target_include_directories(${target} SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS} ${CLANG_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 endfunction()
 
+# Compiles the files of a target in few translation units: most of the time goes into headers and templates, which
+# they share. Without it each object is made of one file, which suits work on few of them.
+option(KBOPT_JOIN_SOURCES "Compile several source files as one translation unit" ON)
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+function(kbopt_join_sources target)
+  if(NOT KBOPT_JOIN_SOURCES)
+    return()
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  get_target_property(folder ${target} SOURCE_DIR)
+  list(FILTER sources EXCLUDE REGEX "^${PROJECT_BINARY_DIR}|\\.h$|^\\$")
+  list(TRANSFORM sources PREPEND "${folder}/" REGEX "^[^/]")
+  execute_process(COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/cmake/JoinSources.py" 2500 ${sources}
+    OUTPUT_VARIABLE units COMMAND_ERROR_IS_FATAL ANY)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  foreach(source unit IN ZIP_LISTS sources units)
+    set_source_files_properties("${source}" TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP "${unit}")
+  endforeach()
+endfunction()
+
 # The library of a row of cmake/Layers.cmake: kbopt_add_library(Source) builds lib/Source/**.cpp into
 # libkbSource.a and links it with what the row names.
 function(kbopt_add_library name)
@@ -86,6 +106,7 @@ function(kbopt_add_library name)
   list(TRANSFORM USES PREPEND kb)
   list(TRANSFORM USES REPLACE "^kbkbrt$" kbrtPlan)
   target_link_libraries(kb${name} PUBLIC ${USES} ${PACKAGES})
+  kbopt_join_sources(kb${name})
 endfunction()
 
 # kbopt_add_tool(kb-opt LINK kbDriver) builds tools/kb-opt/*.cpp.
@@ -98,6 +119,7 @@ function(kbopt_add_tool name)
     target_precompile_headers(${name} REUSE_FROM kbPch${ARG_PCH})
   endif()
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  kbopt_join_sources(${name})
 endfunction()
 
 # kbopt_add_unittest(Source PCH Clang LINK kbSource) builds the GoogleTest
@@ -115,6 +137,7 @@ function(kbopt_add_unittest name)
     add_dependencies(${name}Tests ${ARG_DEPENDS})
   endif()
   add_dependencies(kbopt-unittests ${name}Tests)
+  kbopt_join_sources(${name}Tests)
 endfunction()
 
 string(REPLACE " " ";" LLVM_DEFINITIONS_LIST "${LLVM_DEFINITIONS}")

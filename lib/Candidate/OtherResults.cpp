@@ -26,7 +26,7 @@ static void change(char *bytes, uint64_t count, ResultFactors factors, Random &r
 }
 
 /// Whether \p step hands something over to the device that a host may have made from results.
-static bool handsOver(const Step &step) {
+static bool handsOver(const kbrt::Step &step) {
   return std::holds_alternative<UploadStep>(step) || std::holds_alternative<LaunchStep>(step) ||
          std::holds_alternative<FillStep>(step) || std::holds_alternative<MatmulStep>(step);
 }
@@ -39,7 +39,7 @@ llvm::Expected<bool> kbopt::writeOtherResults(FileSystem &files, const std::stri
   const Plan &plan = recorded->plan;
   auto last = llvm::find_if(llvm::reverse(plan.steps), handsOver).base();
   std::vector<const ReadStep *> reads;
-  for (const Step &step : llvm::make_range(plan.steps.begin(), last))
+  for (const kbrt::Step &step : llvm::make_range(plan.steps.begin(), last))
     if (const auto *read = std::get_if<ReadStep>(&step)) {
       const ElementType type = plan.buffers[read->from.at.buffer].element;
       if (type == ElementType::F32 || type == ElementType::F64)

@@ -84,7 +84,7 @@ double Budget::secondsOf(const Account &account) const {
          (account.underWay ? clock.monotonicSeconds() - account.since : 0.0);
 }
 
-static std::string seconds(double count) {
+static std::string inSeconds(double count) {
   std::string text;
   llvm::raw_string_ostream(text) << llvm::format("%g s", count);
   return text;
@@ -130,7 +130,7 @@ llvm::Error Budget::refusal(const Account &account, const Claim &claim, llvm::St
   }
   if (limits.seconds && secondsOf(account) >= *limits.seconds) {
     mayFitLater = false;
-    return spent("the budget of " + seconds(*limits.seconds) + " for " + whose + " is spent",
+    return spent("the budget of " + inSeconds(*limits.seconds) + " for " + whose + " is spent",
                  nullptr);
   }
   return llvm::Error::success();
@@ -203,7 +203,7 @@ llvm::Error Budget::checkTime(ModelRole role) {
   for (auto [account, whose] :
        {std::pair<Account *, std::string>{&overall, everybody}, {&roles[role], ownerName(role)}})
     if (account->limits.seconds && secondsOf(*account) >= *account->limits.seconds)
-      return spent("the budget of " + seconds(*account->limits.seconds) + " for " + whose +
+      return spent("the budget of " + inSeconds(*account->limits.seconds) + " for " + whose +
                        " was spent before the reply came",
                    nullptr);
   return llvm::Error::success();

@@ -16,7 +16,7 @@ bool isAnyOf(StringRef name, llvm::ArrayRef<StringRef> patterns) {
   });
 }
 
-constexpr StringRef compilerWords[] = {"__clang*",
+constexpr StringRef compilerNames[] = {"__clang*",
                                        "__llvm__",
                                        "__NVCC*",
                                        "__CUDACC*",
@@ -200,7 +200,7 @@ constexpr StringRef allowedCuda[] = {"__cudaPushCallConfiguration",
 
 } // namespace
 
-bool kbopt::tellsCompiler(StringRef word) { return isAnyOf(word, compilerWords); }
+bool kbopt::tellsCompiler(StringRef word) { return isAnyOf(word, compilerNames); }
 
 bool kbopt::isOfLanguage(StringRef word) { return isAnyOf(word, languageMacros); }
 
