@@ -155,9 +155,16 @@ struct ContractionShape {
     return !isVector || (tile.hasDigits && !tile.alongDepth);
   }
   int64_t threads() const {
-    return bm / tm * (bn / tn) * threadsOfTile() * split + (isTma() ? producerThreads : 0);
+    return bm / tm * (bn / tn) * threadsOfTile() * split + producerThreads();
   }
-  static constexpr int64_t producerThreads = 128; ///< four warps beside those that multiply
+  /// Whether setmaxnreg moves registers to the warps that multiply. The launch bounds leave those
+  /// of this tile 168; they spilled some of their 128 sums. No other tile that fits did
+  /// (nvcc 13.0).
+  bool movesRegisters() const { return isTma() && bm == 128 && tn == 256; }
+  /// Beside those that multiply: one warp, or the four between which registers move.
+  int64_t producerThreads() const { return !isTma() ? 0 : movesRegisters() ? 128 : 32; }
+  /// Of the warps that copy, one has work.
+  int64_t workingWarps() const { return threads() / 32 - (movesRegisters() ? 3 : 0); }
   int64_t threadsOfTile() const { return isWgmma() ? 128 : onMatrixUnits() ? 32 : 1; }
   int64_t registers(const Contraction &contraction) const;
   /// Of the tiles, and of the sums of all parts but one.

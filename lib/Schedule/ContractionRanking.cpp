@@ -145,7 +145,7 @@ double expectedRate(const ContractionShape &shape, double efficiency, int64_t re
                     const ChipInfo &chip, const OutputCounts &counts) {
   int64_t mostTiles = llvm::divideCeil(blocksOf(shape, counts), chip.smCount),
           rest = mostTiles % resident;
-  double fill = double(shape.threads()) / 32 / warpsToFill(shape);
+  double fill = double(shape.workingWarps()) / warpsToFill(shape);
   auto timeOf = [&](int64_t blocks) { // that one multiprocessor runs at once
     return double(blocks) * (1 - std::exp(-double(resident) * fill)) /
            (1 - std::exp(-double(blocks) * fill));

@@ -32,7 +32,6 @@ public:
 private:
   std::string place, tile, count, isFull, isEmpty, phase;
   std::map<std::string, std::string> maps; ///< by a tile's pointer
-  int64_t residentBlocks = 1;
 
   std::string constants() const override;
   std::string helpers() const override;
@@ -41,7 +40,7 @@ private:
   void printPlaces();
   void openTiles();
   void printBarriers();
-  void printRegisters(bool multiplies);
+  void printRegisters(StringRef change);
   void printProducer();
   void printConsumers();
   void printNext();
@@ -53,8 +52,7 @@ std::string TmaPrinter::constants() const {
     return name.str() + " = " + std::to_string(value) + ", ";
   };
   return is(bm, shape.bm) + is(bn, shape.bn) + is(bk, shape.bk) + is(stages, shape.stages) +
-         threads + " = " + bm + " / 64 * 128 + " +
-         std::to_string(ContractionShape::producerThreads);
+         threads + " = " + bm + " / 64 * 128 + " + std::to_string(shape.producerThreads());
 }
 
 std::string TmaPrinter::helpers() const {
@@ -220,9 +218,9 @@ void TmaPrinter::printNext() {
 }
 
 void TmaPrinter::printProducer() {
-  const std::string first = threads + " - " + std::to_string(ContractionShape::producerThreads);
+  const std::string first = threads + " - " + std::to_string(shape.producerThreads());
   code.open("if (threadIdx.x >= " + first + ")");
-  printRegisters(false);
+  printRegisters("dec.sync.aligned.u32 40");
   code.open("if (threadIdx.x == " + first + ")");
   openTiles();
   code.unroll(1).open("for (int " + depth0 + " = 0; " + depth0 + " < " + limit + "; " + depth0 +
@@ -256,25 +254,15 @@ void TmaPrinter::releaseLast() {
             " - 1]);");
 }
 
-/// Moves registers from the threads that copy to those that multiply. A thread has what the launch
-/// bounds leave it: 168 in a block of 384 threads, where 128 sums and their addresses need more.
-/// Where several blocks share a multiprocessor, the sums are few.
-void TmaPrinter::printRegisters(bool multiplies) {
-  constexpr int64_t ofCopies = 40, registers = 65536, granule = 8, most = 255;
-  const int64_t others = ContractionShape::producerThreads, mine = shape.threads() - others;
-  const int64_t given = registers / shape.threads() / granule * granule;
-  if (residentBlocks > 1 || given > most)
-    return;
-  const int64_t moved = (given - ofCopies) * others / mine;
-  code.line("asm volatile(\"setmaxnreg." +
-            (multiplies
-                 ? "inc.sync.aligned.u32 " + std::to_string((given + moved) / granule * granule)
-                 : "dec.sync.aligned.u32 " + std::to_string(ofCopies)) +
-            ";\");");
+/// The registers of a thread from here on: 40 where it copies, which leaves 232 of the 64 Ki of a
+/// multiprocessor to each of the 256 that multiply.
+void TmaPrinter::printRegisters(StringRef change) {
+  if (shape.movesRegisters())
+    code.line(("asm volatile(\"setmaxnreg." + change + ";\");").str());
 }
 
 void TmaPrinter::printConsumers() {
-  printRegisters(true);
+  printRegisters("inc.sync.aligned.u32 232");
   printThread();
   openTiles();
   StatementPrinter print{text, code};
@@ -301,7 +289,6 @@ void TmaPrinter::printConsumers() {
 }
 
 llvm::Expected<GeneratedKernel> TmaPrinter::print(int64_t blocks) {
-  residentBlocks = blocks;
   for (const NamedTile &each : tiles)
     if (std::string reason = addMap(each); !reason.empty())
       return llvm::createStringError(reason);

@@ -1,5 +1,5 @@
 // Few outputs with long sums: blocks share out the terms of each sum, and a second kernel adds up what they have.
-// RUN: kb-opt -arch=sm_90 -passes='schedule{kernel=layer as="contraction core=half bm=32 bn=64 bk=64 tm=32 tn=32 stages=3 parts=4"},schedule{kernel=product as="contraction bm=64 bn=64 bk=16 tm=4 tn=4 vector=1 parts=3"},schedule{kernel=rowSums as="rows parts=8"},schedule{kernel=largest as="rows parts=2"}' -o %t.cu %s 2>&1 | FileCheck --check-prefix=REMARK %s
+// RUN: kb-opt -arch=sm_90 -passes='schedule{kernel=layer as="contraction core=half bm=32 bn=64 bk=64 tm=32 tn=32 stages=3 parts=4"},schedule{kernel=forward as="contraction core=half bm=32 bn=64 bk=64 tm=32 tn=32 stages=3 parts=2"},schedule{kernel=product as="contraction bm=64 bn=64 bk=16 tm=4 tn=4 vector=1 parts=3"},schedule{kernel=rowSums as="rows parts=8"},schedule{kernel=largest as="rows parts=2"}' -o %t.cu %s 2>&1 | FileCheck --check-prefix=REMARK %s
 // RUN: %code %t.cu | FileCheck %s
 // RUN: kb-opt --by-passes --judge=%t.cu --promise=reassociates %s -- -arch=sm_90 | FileCheck --check-prefix=JUDGED %s
 // RUN: kb-opt -passes='schedule{kernel=twice as="rows parts=2"}' -o /dev/null %s 2>&1 | FileCheck --check-prefix=TWICE %s
@@ -7,6 +7,7 @@
 // RUN: kb-opt -passes='schedule{kernel=averages as="rows parts=7"}' -o /dev/null %s 2>&1 | FileCheck --check-prefix=DIVIDES %s
 // RUN: kb-opt -passes='split-k{kernel=product split=1 parts=2}' -o - %s 2>/dev/null | FileCheck --check-prefix=SPLIT %s
 // REMARK: added 'layer_{{t}}iled', 'layer_{{e}}nd' ({{.*}}parts=4
+// REMARK: added 'forward_{{t}}iled', 'forward_{{e}}nd' ({{.*}}parts=2
 // REMARK: added 'product_{{t}}iled', 'product_{{e}}nd' ({{.*}}parts=3
 // REMARK: added 'rowSums{{R}}ows', 'rowSums{{E}}nd' ({{.*}}parts=8
 // REMARK: added 'largest_{{r}}ows', 'largest_{{e}}nd' ({{.*}}parts=2
@@ -45,6 +46,16 @@ __global__ void layer(const half *x, const half *w, const float *bias, half *y, 
   for (int i = 0; i < k; ++i)
     sum += __half2float(x[row * k + i]) * __half2float(w[col * k + i]);
   y[row * n + col] = __float2half(fmaxf(sum, 0.0f));
+}
+
+__global__ void forward(const half *x, const half *w, half *y, int m, int n, int k) {
+  int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= m || col >= n)
+    return;
+  float sum = 0;
+  for (int i = 0; i < k; ++i)
+    sum += __half2float(x[row * k + i]) * __half2float(w[i * n + col]);
+  y[row * n + col] = __float2half(sum);
 }
 
 __global__ void product(const float *a, const float *b, float *c, int m, int n, int k, float beta) {
@@ -131,7 +142,7 @@ int main() {
     halves[i] = __float2half(integers[i] / 16.0f);
     floats[i] = integers[i] / 8.0f;
   }
-  half *x = onDevice(halves), *y = onDevice(halves);
+  half *x = onDevice(halves), *y = onDevice(halves), *z = onDevice(halves);
   float *a = onDevice(floats), *c = onDevice(floats);
   int *numbers = onDevice(integers), *most = onDevice(integers);
   double *sums = onDevice(std::vector<double>(n));
@@ -139,6 +150,7 @@ int main() {
   cudaStreamCreate(&stream);
   dim3 grid((n + 31) / 32, (m + 7) / 8), block(32, 8);
   layer<<<grid, block>>>(x, x, a, y, m, n, k);
+  forward<<<grid, block>>>(x, x, z, m, n, k);
   multiply(a, a, c, m, n, k);
   multiply(a, a, c, m, n, 100); // 3 does not divide it
   cudaDeviceSynchronize();
@@ -148,12 +160,13 @@ int main() {
   twice<<<1, 32>>>(a, c + m * n, 5, k);
   triangle<<<1, 32>>>(a, c + m * n + 5, 9);
   averages<<<1, 32>>>(a, c + m * n + 14, 9);
-  std::vector<half> out(m * n);
+  std::vector<half> out(m * n), forwards(m * n);
   std::vector<float> results(m * n + 23);
   std::vector<double> means(5);
   cudaMemcpy(out.data(), y, m * n * sizeof(half), cudaMemcpyDeviceToHost);
+  cudaMemcpy(forwards.data(), z, m * n * sizeof(half), cudaMemcpyDeviceToHost);
   cudaMemcpy(results.data(), c, results.size() * sizeof(float), cudaMemcpyDeviceToHost);
   cudaMemcpy(means.data(), sums, 5 * sizeof(double), cudaMemcpyDeviceToHost);
   cudaMemcpy(integers.data(), most, 5 * sizeof(int), cudaMemcpyDeviceToHost);
-  printf("%g %g %g %d\n", __half2float(out[m * n - 1]), results.back(), means[4], integers[4]);
+  printf("%g %g %g %g %d\n", __half2float(out[m * n - 1]), __half2float(forwards.back()), results.back(), means[4], integers[4]);
 }

@@ -5,6 +5,9 @@
 // RUN: kb-opt -arch=sm_90a -passes="schedule{as='contraction unit=wgmma load=tma bm=64 bn=64 bk=64 tm=64 tn=64 stages=3 otherwise=1'}" --quiet -o %t.small.cu %s
 // RUN: kb-opt --by-passes --judge=%t.small.cu --promise=reassociates %s -- -arch=sm_90a | FileCheck --check-prefix=JUDGED %s
 // RUN: kb-opt --emit=launch-map --judge=%t.small.cu %s -- -arch=sm_90a | FileCheck --check-prefix=MAP %s
+// RUN: kb-opt --quiet -arch=sm_90a -passes="schedule{as='contraction unit=wgmma load=tma bm=128 bn=256 bk=64 tm=64 tn=256 stages=3 otherwise=1'}" -o %t.moves.cu %s
+// RUN: %code %t.moves.cu | FileCheck --check-prefix=MOVES %s
+// RUN: kb-opt --by-passes --judge=%t.moves.cu --promise=reassociates %s -- -arch=sm_90a | FileCheck --check-prefix=JUDGED %s
 // RUN: kb-opt -arch=sm_90a -passes="schedule{kernel=nn as='contraction unit=wgmma load=tma bm=128 bn=256 bk=64 tm=64 tn=256 stages=5'}" -o /dev/null %s 2>&1 | FileCheck --check-prefix=LARGE %s
 // RUN: kb-opt -arch=sm_90a -passes="schedule{kernel=nn as='contraction unit=wgmma load=tma bm=128 bn=256 bk=64 tm=64 tn=256 stages=9'}" -o /dev/null %s 2>&1 | FileCheck --check-prefix=STAGES %s
 // RUN: kb-opt -arch=sm_90a -passes="schedule{kernel=nn as='contraction unit=wgmma load=bulk'}" -o /dev/null %s 2>&1 | FileCheck --check-prefix=LOAD %s
@@ -13,6 +16,13 @@
 // REMARK: added 'tn_{{t}}iled' ({{.*}}core=bf16{{.*}}load=tma
 // JUDGED: {{^}}correct
 // MAP: launch map: equal in 1 cases with 15 launches
+// Four warps copy where registers move to those that multiply.
+// MOVES: __launch_bounds__(384, 1)
+// MOVES: if (threadIdx.x >= THREADS - 128) {
+// MOVES-NEXT: asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+// MOVES-NEXT: if (threadIdx.x == THREADS - 128) {
+// MOVES: return;
+// MOVES: asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
 // LARGE: does not apply: a block needs 245840 bytes of shared memory
 // STAGES: does not apply: wgmma needs tiles of 64 terms, 16 bytes per access, 3 to 8 stages and one part
 // LOAD: does not apply: the load 'bulk' is not one of 'async' and 'tma'
@@ -21,20 +31,17 @@
 // CHECK: static inline CUtensorMap nn_tiledTensorMap(
 // CHECK: mbarrier.try_wait.parity.shared::cta.b64
 // CHECK: cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes
-// CHECK: __launch_bounds__(384, 1)
+// CHECK: __launch_bounds__(288, 1)
 // CHECK-NEXT: {{n}}n_tiled(
 // CHECK-NEXT: const __grid_constant__ CUtensorMap aMap,
 // CHECK-NEXT: const __grid_constant__ CUtensorMap bMap,
 // CHECK: mbarrier.init.shared::cta.b64
 // CHECK: fence.proxy.async.shared::cta
 // CHECK: for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x)
-// CHECK: asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
-// CHECK-NEXT: if (threadIdx.x == THREADS - 128) {
 // CHECK: nn_tiledWait(empty[stage], phase ^ 1);
 // CHECK-NEXT: nn_tiledExpect(full[stage], sizeof(aTile[0]) + sizeof(bTile[0]));
 // CHECK-NEXT: nn_tiledCopy(aTile[stage], aMap, i0, row0, batch, full[stage]);
 // CHECK: nn_tiledCopy(bTile[stage][q], bMap, col0 + q * 64, i0, batch, full[stage]);
-// CHECK: asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
 // CHECK: nn_tiledWait(full[stage], phase);
 // CHECK: wgmma.wait_group.sync.aligned 1;
 // CHECK: nn_tiledArrive(empty[stage > 0 ? stage - 1 : STAGES - 1]);
