@@ -4,10 +4,10 @@
 
   JoinSources.py LINES FILE...
 
-Prints one number for each file, separated by semicolons: files of one number are compiled together, which takes
-about half the time, for headers and the functions of templates are compiled once for all of them. Together come only
-files that mean the same alone and joined: no two of them give one name to something of their own, and none sees a
-using directive that it does not have itself. A unit has about LINES lines.
+Prints one number for each file, separated by semicolons: files of one number are compiled together, so that headers
+and the functions of templates are compiled once for all of them (eight files of Raise took 0.6 of the time). Together
+come only files that mean the same alone and joined: no two of them give one name to something of their own, and none
+sees a using directive that it does not have itself. A unit has LINES lines at most, or one file.
 """
 import pathlib
 import re
@@ -23,8 +23,7 @@ NAMES = [re.compile(pattern, re.M) for pattern in (
     r"^(?=\w)(?!return|using|namespace)[^\n(=;/\"]*?(?<![:\w])(\w+)\(",
     r"^(?:static|const|constexpr|inline|thread_local|std|llvm)\b[^\n(=;]*?(?<![:\w])(\w+)(?:\[[^\]]*\])*\s*(?:=|\{|;)",
 )]
-
-
+# One declaration of several constants.
 CONSTANTS = re.compile(r"^(?:static )?(?:constexpr|const)\b[^;{(]*;", re.M)
 
 
@@ -55,7 +54,8 @@ def main(limit, paths):
         text = pathlib.Path(path).read_text()
         sources.append((path, names_of(text), set(USING.findall(text)), text.count("\n")))
     units = []
-    for source in sources: # CMake joins them in this order, so that a later one may have more using directives
+    # CMake joins them in this order, so that a later one may have more using directives.
+    for source in sources:
         unit = next((each for each in units if each.takes(*source[1:], limit)), None)
         if unit is None:
             unit = Unit()

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Owns the kernel that multiplies by wgmma as ContractionWgmma.cpp does, but whose tiles arrive by
-// cp.async.bulk.tensor: one thread of a group of its own has them copied, as soon as those that
-// multiply have left a stage, and mbarriers tell both of each other. A block computes one tile of
+// cp.async.bulk.tensor: one thread beside those that multiply has them copied, as soon as these
+// have left a stage, and mbarriers tell both of each other. A block computes one tile of
 // outputs after the other, so that the next operands are on their way while results are stored.
 //
 //===----------------------------------------------------------------------===//
