@@ -27,6 +27,9 @@ if toolkit:
     path.append(os.path.join(toolkit, "bin"))
     config.environment["CUDA_PATH"] = toolkit
 config.environment["PATH"] = os.pathsep.join(path + [os.environ["PATH"]])
+# Tests, or lines of a test, that take long: `scripts/test all` runs them.
+if lit_config.params.get("long", "1") == "1":
+    config.available_features.add("long")
 # Tests neither see nor touch what the user has learnt.
 for kind in ("DATA", "CACHE"):
     config.environment[f"XDG_{kind}_HOME"] = os.path.join(config.test_exec_root, "xdg", kind.lower())

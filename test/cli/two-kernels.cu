@@ -1,6 +1,6 @@
 // A program of two slow kernels has both of them scheduled by the first candidate.
 //
-// REQUIRES: sandbox
+// REQUIRES: sandbox, long
 // RUN: rm -rf %t && mkdir %t && cp %s %t/two.cu && cd %t
 // RUN: %status 0,4 kb-opt -v -passes=auto --budget-candidates=1 --emit=source --no-memory --knowledge=kb --journal=j.sqlite two.cu -j 2 -o auto.cu 2> err
 // RUN: FileCheck %s < err

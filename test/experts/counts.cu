@@ -7,6 +7,7 @@
 // control 6: counts of a thread in packed bytes
 // control 7: a thread a value
 // control 8: shared memory cleared and written by loops over uint4
+// REQUIRES: long
 #include "harness.h"
 
 __global__ void count(const int *values, unsigned *counts, int n) {

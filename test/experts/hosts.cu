@@ -14,6 +14,7 @@
 // control 11: memory of the stream's pool
 // control 13: two streams, each uploads, computes and reads its half
 // control 12: a kernel that clears in the place of cudaMemset, a template for the size of blocks
+// REQUIRES: long
 #include "harness.h"
 #include <algorithm>
 

@@ -10,6 +10,7 @@
 // control 8: a thread a column of four rows, a in shared memory
 // control 9: tiles of a template, unrolled fully
 // control 10: blocks in another order, for the second-level cache
+// REQUIRES: long
 #include "harness.h"
 #include <cuda_pipeline.h>
 

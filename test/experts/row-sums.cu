@@ -18,6 +18,7 @@
 // control 16: shared memory of a size given at the launch
 // control 17: a half warp a row, with masks
 // control 18: a block a row, last steps on volatile-free warp code with __syncwarp
+// REQUIRES: long
 #include "harness.h"
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>

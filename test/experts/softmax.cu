@@ -9,6 +9,7 @@
 // control 8: float4 loads and stores
 // control 9: the maximum by __reduce_max_sync of ordered bits
 // control 10: all lanes of a warp store the row's loss
+// REQUIRES: long
 #include "harness.h"
 #include <cfloat>
 

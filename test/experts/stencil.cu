@@ -11,6 +11,7 @@
 // control 10: offsets from a table of integers
 // control 11: three rows in shared memory, filled by float4 where they can
 // control 12: inline PTX for the fused operation and the predicate
+// REQUIRES: long
 #include "harness.h"
 
 __device__ __forceinline__ float weight(int dy, int dx) {

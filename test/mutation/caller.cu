@@ -4,6 +4,7 @@
 // mutant 3: stores the outputs of the next element first -- G4 G6
 // control 4: four floats at a time where they are aligned
 // control 5: the tail first, each element by one thread
+// REQUIRES: long
 #include <cstdint>
 
 /* kb-workload:

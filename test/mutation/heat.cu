@@ -5,6 +5,7 @@
 // mutant 3: one neighbour is missing -- G6
 // mutant 4: off by four units in the last place -- G6
 // control 5: constants are floats
+// REQUIRES: long
 #include "harness.h"
 #include <cuda_fp16.h>
 

@@ -6,6 +6,7 @@
 // mutant 5: one bin too few -- G6
 // mutant 6: the merge is not atomic -- G4
 // control 7: counts in global memory directly
+// REQUIRES: long
 #include "harness.h"
 
 __global__ void histogram(const int *values, int *bins, int n) {

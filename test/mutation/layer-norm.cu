@@ -9,6 +9,7 @@
 // control 7: four sums of every fourth column
 // control 8: a warp a row, summed by shuffles
 // control 9: sums of halves of halves
+// REQUIRES: long
 #include "harness.h"
 #include <cuda_fp16.h>
 #ifndef VARIANT

@@ -5,6 +5,7 @@
 // mutant 4: the sum starts at one -- G6
 // mutant 5: the tail of k is not zeroed -- G4 G6
 // mutant 6: accumulates in half -- G3
+// REQUIRES: long
 #include "harness.h"
 #include <cuda_fp16.h>
 

@@ -6,6 +6,7 @@
 // mutant 5: the bounds check is gone -- G4
 // mutant 6: narrowed type -- G3
 // mutant 7: wrong sign -- G6
+// REQUIRES: long
 #include "harness.h"
 #include <cuda_fp16.h>
 

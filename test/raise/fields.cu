@@ -2,7 +2,7 @@
 // RUN: kb-opt -passes=schedule --quiet -o %t.cu %s
 // RUN: grep -v '^ *//' %t.cu | FileCheck --check-prefix=TEXT %s
 // RUN: kb-opt --by-passes --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGE %s
-// REQUIRES: sandbox
+// REQUIRES: sandbox, long
 // An array of structs whose numbers all have one type is an array of these numbers where fields are stored, or hold more than a number.
 
 #include <cstdio>

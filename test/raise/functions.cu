@@ -1,7 +1,7 @@
 // RUN: kb-opt --emit=kb-nest %s | FileCheck %s
 // RUN: kb-opt -passes=schedule --quiet -o %t.cu %s
 // RUN: kb-opt --by-passes --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGE %s
-// REQUIRES: sandbox
+// REQUIRES: sandbox, long
 // Methods, lambdas and functions of templates are read where they are called; what they name must be in sight there.
 
 #include <cstdio>

@@ -1,7 +1,7 @@
 // RUN: kb-opt --emit=kb-nest %s | FileCheck %s
 // RUN: kb-opt -passes=schedule --quiet -o %t.cu %s
 // RUN: kb-opt --by-passes --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGE %s
-// REQUIRES: sandbox
+// REQUIRES: sandbox, long
 // Branches that go the same way in the whole launch, shared memory that is declared as bytes, and elements that lie a stride apart.
 
 #include <cstdio>

@@ -1,6 +1,6 @@
 // Programs seed their generators from the time of day and from std::random_device. Until the first launch each run has the same
 // numbers, so that the host of a candidate uploads what the original's did; then time passes, and what is printed of it may differ.
-// REQUIRES: sandbox
+// REQUIRES: sandbox, long
 // RUN: rm -rf %t && mkdir %t && sed 's/const float add/float add/; s/x\[i\] + add/add + x[i]/' %s > %t/right.cu
 // RUN: sed 's/x\[i\] + add/x[i] - add/' %s > %t/wrong.cu
 // RUN: kb-opt verify %s %t/right.cu | FileCheck %s

@@ -1,4 +1,5 @@
 // What schedules of three classes print computes what the kernels did, at sizes for the new kernels and for the originals.
+// REQUIRES: long
 // RUN: kb-opt --quiet -passes=schedule -o %t.cu %s
 // RUN: grep -v '^ *//' %t.cu | FileCheck %s
 // RUN: kb-opt --by-passes --judge=%t.cu --promise=reassociates %s 2>&1 | FileCheck --check-prefix=JUDGED %s

@@ -64,6 +64,7 @@ struct PlanTest : testing::Test {
                   FreeStep{0}};
     options.inputs.data = {reinterpret_cast<const char *>(input), sizeof input};
   }
+  ~PlanTest() override { DeviceMemory::get().setLimitBytes(limit); } // a plan sets its own
   int output(const PlanResult &result, size_t i) {
     int value;
     memcpy(&value, result.observables.data() + i * 4, 4);
@@ -75,6 +76,7 @@ struct PlanTest : testing::Test {
   Plan plan;
   PlanOptions options;
   int input[64];
+  uint64_t limit = DeviceMemory::get().getLimitBytes();
 };
 
 } // namespace

@@ -1,6 +1,6 @@
 // RUN: kb-opt --quiet -passes='schedule{kernel=vectors as="map"},schedule{kernel=pairs as="rows team=32"},schedule{kernel=arrays as="rows team=32"},schedule{kernel=padded as="map"},schedule{kernel=tiles as="map"},schedule{kernel=blocks as="rows team=64"}' -o %t.cu %s
 // RUN: %code %t.cu | FileCheck %s
-// RUN: kb-opt --by-passes --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s %}
 // JUDGED: {{^}}correct
 // kb-workload:
 //   entry: run

@@ -1,7 +1,7 @@
 // Sums that grow from row to row: blocks with the longest ones begin first, those of all batches before the next shorter ones.
 // RUN: kb-opt "-passes=schedule{as='contraction bm=64 bn=64 bk=16 tm=8 tn=4 stages=2 vector=1'}" --quiet -o %t.cu %s
 // RUN: grep -v '^//' %t.cu | FileCheck %s
-// RUN: kb-opt --by-passes --judge=%t.cu --promise=bitwise %s | FileCheck --check-prefix=JUDGE %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.cu --promise=bitwise %s | FileCheck --check-prefix=JUDGE %s %}
 // JUDGE: {{^}}correct
 // kb-workload:
 //   entry: run

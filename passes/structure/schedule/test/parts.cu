@@ -1,7 +1,7 @@
 // Few outputs with long sums: blocks share out the terms of each sum, and a second kernel adds up what they have.
 // RUN: kb-opt -arch=sm_90 -passes='schedule{kernel=layer as="contraction core=half bm=32 bn=64 bk=64 tm=32 tn=32 stages=3 parts=4"},schedule{kernel=forward as="contraction core=half bm=32 bn=64 bk=64 tm=32 tn=32 stages=3 parts=2"},schedule{kernel=product as="contraction bm=64 bn=64 bk=16 tm=4 tn=4 vector=1 parts=3"},schedule{kernel=rowSums as="rows parts=8"},schedule{kernel=largest as="rows parts=2"}' -o %t.cu %s 2>&1 | FileCheck --check-prefix=REMARK %s
 // RUN: %code %t.cu | FileCheck %s
-// RUN: kb-opt --by-passes --judge=%t.cu --promise=reassociates %s -- -arch=sm_90 | FileCheck --check-prefix=JUDGED %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.cu --promise=reassociates %s -- -arch=sm_90 | FileCheck --check-prefix=JUDGED %s %}
 // RUN: kb-opt -passes='schedule{kernel=twice as="rows parts=2"}' -o /dev/null %s 2>&1 | FileCheck --check-prefix=TWICE %s
 // RUN: kb-opt -passes='schedule{kernel=triangle as="rows parts=2"}' -o /dev/null %s 2>&1 | FileCheck --check-prefix=TRIANGLE %s
 // RUN: kb-opt -passes='schedule{kernel=averages as="rows parts=7"}' -o /dev/null %s 2>&1 | FileCheck --check-prefix=DIVIDES %s

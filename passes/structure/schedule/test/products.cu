@@ -2,10 +2,10 @@
 // keeps every bit, and one whose warps share out the terms of a tile only changes their order.
 // RUN: kb-opt "-passes=schedule{as='contraction bm=32 bn=32 bk=32 tm=4 tn=4 stages=3 vector=4'}" --quiet -o %t.cu %s
 // RUN: %code %t.cu | FileCheck %s
-// RUN: kb-opt --by-passes --judge=%t.cu --promise=bitwise %s | FileCheck --check-prefix=JUDGE %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.cu --promise=bitwise %s | FileCheck --check-prefix=JUDGE %s %}
 // RUN: kb-opt "-passes=schedule{as='contraction bm=32 bn=32 bk=32 tm=4 tn=4 stages=3 vector=4 split=4'}" --quiet -o %t.split.cu %s
 // RUN: %code %t.split.cu | FileCheck --check-prefix=SPLIT %s
-// RUN: kb-opt --by-passes --judge=%t.split.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGE %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.split.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGE %s %}
 // JUDGE: {{^}}correct
 #include <cstdio>
 #include <vector>

@@ -1,13 +1,13 @@
 // Few long rows: the blocks of a grid share a row, in three launches.
 // RUN: kb-opt --quiet -passes='schedule{kernel=sums},schedule{kernel=rowsOf as="scan launches=3 team=64 vector=2"},schedule{kernel=before as="scan launches=3 team=64 vector=4"},schedule{kernel=falling as="scan launches=3 team=64 vector=4"},schedule{kernel=upTo as="scan launches=3 team=128 vector=1"}' -o %t.cu %s
 // RUN: %code %t.cu | FileCheck %s
-// RUN: kb-opt --by-passes --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s %}
 // JUDGED: {{^}}correct
 // RUN: kb-opt --quiet -passes='schedule{kernel=upTo as="scan launches=3"}' -o %t.ints.cu %s
-// RUN: kb-opt --by-passes --judge=%t.ints.cu %s | FileCheck --check-prefix=JUDGED %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.ints.cu %s | FileCheck --check-prefix=JUDGED %s %}
 // RUN: kb-opt --quiet -passes='schedule{kernel=upTo as="scan launches=2 team=128 vector=1"},schedule{kernel=most as="scan launches=2 team=64 vector=4"},schedule{kernel=offsets as="scan launches=2 team=64 vector=1"}' -o %t.single.cu %s
 // RUN: %code %t.single.cu | FileCheck --check-prefix=SINGLE %s
-// RUN: kb-opt --by-passes --judge=%t.single.cu %s | FileCheck --check-prefix=JUDGED %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.single.cu %s | FileCheck --check-prefix=JUDGED %s %}
 // RUN: kb-opt -passes='schedule{kernel=sums as="scan launches=2"}' -o /dev/null %s 2>&1 | FileCheck --check-prefix=ORDER %s
 // ORDER: the order of its sums would differ from run to run: 's' is of type 'float'
 // kb-workload:

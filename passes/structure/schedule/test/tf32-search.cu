@@ -1,6 +1,6 @@
 // A search tries floats on the matrix units where the workload declares what differences its owner accepts, and only there. The
 // arithmetic units come first, so that a refusal leaves a schedule.
-// REQUIRES: sandbox
+// REQUIRES: sandbox, long
 // RUN: rm -rf %t && mkdir %t
 // RUN: echo 'program: {arguments: []}' > %t/none.yaml
 // RUN: echo 'program: {arguments: []}' > %t/some.yaml

@@ -4,12 +4,12 @@
 // RUN: grep -v '^ *//' %t.cu | FileCheck %s
 // RUN: echo 'program: {arguments: []}' > %t.yaml
 // RUN: echo 'tolerance: {relative: 1e-2, absolute: 1e-2}' >> %t.yaml
-// RUN: kb-opt --by-passes --judge=%t.cu --promise=lower-precision --workload=%t.yaml %s | FileCheck --check-prefix=JUDGE %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.cu --promise=lower-precision --workload=%t.yaml %s | FileCheck --check-prefix=JUDGE %s %}
 // JUDGE: {{^}}correct
 // Without the owner's word, and where the promise is about order alone, it is refused.
-// RUN: not kb-opt --by-passes --judge=%t.cu --promise=lower-precision %s | FileCheck --check-prefix=UNDECLARED %s
+// RUN: %if long %{ not kb-opt --by-passes --judge=%t.cu --promise=lower-precision %s | FileCheck --check-prefix=UNDECLARED %s %}
 // UNDECLARED: tf32
-// RUN: not kb-opt --by-passes --judge=%t.cu --promise=reassociates --workload=%t.yaml %s | FileCheck --check-prefix=UNDECLARED %s
+// RUN: %if long %{ not kb-opt --by-passes --judge=%t.cu --promise=reassociates --workload=%t.yaml %s | FileCheck --check-prefix=UNDECLARED %s %}
 // What schedules by default stays on the arithmetic units.
 // RUN: kb-opt -passes=schedule --quiet -o %t.default.cu %s
 // RUN: grep -v '^ *//' %t.default.cu | FileCheck --check-prefix=DEFAULT %s

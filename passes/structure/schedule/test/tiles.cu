@@ -2,7 +2,7 @@
 // single elements where sizes do not divide. What all launches are passed is known: then there is one kernel.
 // RUN: kb-opt -passes=schedule --quiet -o %t.cu %s
 // RUN: grep -v '^ *//' %t.cu | FileCheck %s
-// RUN: kb-opt --by-passes --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGE %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGE %s %}
 // JUDGE: {{^}}correct
 // Where the test is long, both tiles of 16-byte accesses share one function.
 // RUN: kb-opt -passes=schedule --quiet %source_dir/bench/products/sgemm.cu | FileCheck --check-prefix=SHARED %s

@@ -3,11 +3,11 @@
 // RUN: kb-opt -arch=sm_90a -passes="schedule{as='contraction unit=wgmma load=tma bm=128 bn=192 bk=64 tm=64 tn=192 stages=5'}" -o %t.cu %s 2>&1 | FileCheck --check-prefix=REMARK %s
 // RUN: %code %t.cu | FileCheck %s
 // RUN: kb-opt -arch=sm_90a -passes="schedule{as='contraction unit=wgmma load=tma bm=64 bn=64 bk=64 tm=64 tn=64 stages=3 otherwise=1'}" --quiet -o %t.small.cu %s
-// RUN: kb-opt --by-passes --judge=%t.small.cu --promise=reassociates %s -- -arch=sm_90a | FileCheck --check-prefix=JUDGED %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.small.cu --promise=reassociates %s -- -arch=sm_90a | FileCheck --check-prefix=JUDGED %s %}
 // RUN: kb-opt --emit=launch-map --judge=%t.small.cu %s -- -arch=sm_90a | FileCheck --check-prefix=MAP %s
 // RUN: kb-opt --quiet -arch=sm_90a -passes="schedule{as='contraction unit=wgmma load=tma bm=128 bn=256 bk=64 tm=64 tn=256 stages=3 otherwise=1'}" -o %t.moves.cu %s
 // RUN: %code %t.moves.cu | FileCheck --check-prefix=MOVES %s
-// RUN: kb-opt --by-passes --judge=%t.moves.cu --promise=reassociates %s -- -arch=sm_90a | FileCheck --check-prefix=JUDGED %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.moves.cu --promise=reassociates %s -- -arch=sm_90a | FileCheck --check-prefix=JUDGED %s %}
 // RUN: kb-opt -arch=sm_90a -passes="schedule{kernel=nn as='contraction unit=wgmma load=tma bm=128 bn=256 bk=64 tm=64 tn=256 stages=5'}" -o /dev/null %s 2>&1 | FileCheck --check-prefix=LARGE %s
 // RUN: kb-opt -arch=sm_90a -passes="schedule{kernel=nn as='contraction unit=wgmma load=tma bm=128 bn=256 bk=64 tm=64 tn=256 stages=9'}" -o /dev/null %s 2>&1 | FileCheck --check-prefix=STAGES %s
 // RUN: kb-opt -arch=sm_90a -passes="schedule{kernel=nn as='contraction unit=wgmma load=bulk'}" -o /dev/null %s 2>&1 | FileCheck --check-prefix=LOAD %s

@@ -2,9 +2,9 @@
 // compares quotients. The tile is taller than it is wide, so that the diagonal enters tiles at their sides.
 // RUN: kb-opt "-passes=schedule{as='contraction bm=128 bn=64 bk=16 tm=8 tn=8 stages=2 vector=1'}" --quiet -o %t.cu %s
 // RUN: %code %t.cu | FileCheck %s
-// RUN: kb-opt --by-passes --judge=%t.cu --promise=bitwise %s | FileCheck --check-prefix=JUDGE %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.cu --promise=bitwise %s | FileCheck --check-prefix=JUDGE %s %}
 // RUN: kb-opt "-passes=schedule{as='contraction bm=64 bn=128 bk=8 tm=4 tn=8 stages=3 vector=1'}" --quiet -o %t.wide.cu %s
-// RUN: kb-opt --by-passes --judge=%t.wide.cu --promise=bitwise %s | FileCheck --check-prefix=JUDGE %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.wide.cu --promise=bitwise %s | FileCheck --check-prefix=JUDGE %s %}
 // JUDGE: {{^}}correct
 // kb-workload:
 //   entry: run

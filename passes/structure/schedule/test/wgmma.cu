@@ -2,12 +2,12 @@
 // and pointers that need another kernel. Only a program that is compiled for sm_90a and nothing else gets them.
 // RUN: kb-opt -arch=sm_90a -passes="schedule{as='contraction unit=wgmma load=async bm=128 bn=128 bk=64 tm=64 tn=128 stages=4'}" -o %t.cu %s 2>&1 | FileCheck --check-prefix=REMARK %s
 // RUN: %code %t.cu | FileCheck %s
-// RUN: kb-opt --by-passes --judge=%t.cu --promise=reassociates %s -- -arch=sm_90a | FileCheck --check-prefix=JUDGED %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.cu --promise=reassociates %s -- -arch=sm_90a | FileCheck --check-prefix=JUDGED %s %}
 // RUN: kb-opt -arch=sm_90a -passes="schedule{as='contraction unit=wgmma load=async bm=64 bn=64 bk=64 tm=64 tn=64 stages=3 otherwise=1'}" --quiet -o %t.small.cu %s
 // RUN: %code %t.small.cu | FileCheck --check-prefix=SMALL %s
-// RUN: kb-opt --by-passes --judge=%t.small.cu --promise=reassociates %s -- -arch=sm_90a | FileCheck --check-prefix=JUDGED %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.small.cu --promise=reassociates %s -- -arch=sm_90a | FileCheck --check-prefix=JUDGED %s %}
 // Code for another architecture computes each output as given. It is not the code that a judge of a program for sm_90a runs.
-// RUN: not kb-opt --by-passes --judge=%t.small.cu --promise=reassociates %s -- -arch=sm_90 | FileCheck --check-prefix=OTHER %s
+// RUN: %if long %{ not kb-opt --by-passes --judge=%t.small.cu --promise=reassociates %s -- -arch=sm_90 | FileCheck --check-prefix=OTHER %s %}
 // RUN: kb-opt -arch=sm_90a -passes='schedule{kernel=nn},schedule{kernel=nt}' -o /dev/null %s 2>&1 | FileCheck --check-prefix=FIRST %s
 // RUN: kb-opt -arch=sm_90 -passes='schedule{kernel=nn}' -o /dev/null %s 2>&1 | FileCheck --check-prefix=HINT %s
 // RUN: kb-opt -arch=sm_90 -passes="schedule{kernel=nn as='contraction unit=wgmma'}" -o /dev/null %s 2>&1 | FileCheck --check-prefix=PLAIN %s
