@@ -5,6 +5,7 @@
 // mutant 2: a hundredth is added -- G6
 // mutant 3: shifted so far that a digit more is lost -- G6
 // control 4: without the shift
+// REQUIRES: long
 #include "harness.h"
 
 __global__ void difference(const float *x, const float *z, float *y, int n) {

@@ -4,6 +4,7 @@
 // mutant 2: the inputs pass through float -- G6
 // mutant 3: every other column -- G6
 // mutant 4: the row index is off by one -- G4 G6
+// REQUIRES: long
 #include "harness.h"
 
 __global__ void dot(const double *a, const double *x, double *y, int rows, int columns) {

@@ -5,6 +5,7 @@
 // mutant 2: the last term is missing where a sum is large -- G7
 // control 3: four partial sums
 // control 4: from the last term to the first
+// REQUIRES: long
 #include "harness.h"
 
 __global__ void rowProducts(const float *a, const float *x, float *y, int rows, int columns) {

@@ -1,6 +1,6 @@
 // RUN: kb-opt --emit=kb-nest %s | FileCheck %s
 // RUN: kb-opt -passes=schedule --quiet -o %t.cu %s
-// RUN: kb-opt --by-passes --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGE %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGE %s %}
 // REQUIRES: sandbox
 // What follows a branch that gives a pointer its value is read once for each side.
 

@@ -1,14 +1,14 @@
 // Sums that every point forms anew are formed once a row; indicators and factors leave a sum.
 // RUN: kb-opt -passes=simplify-reduction --emit=kb-nest %s 2>&1 | FileCheck %s
 // RUN: kb-opt -passes=simplify-reduction --quiet -o %t.cu %s
-// RUN: kb-opt --by-passes --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s %}
 // JUDGED: G7 breadth passed
 // JUDGED: {{^}}correct
 // Without passes behind the file nothing is known of the ways for longer rows.
-// RUN: not kb-opt --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=ANYBODY %s
+// RUN: %if long %{ not kb-opt --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=ANYBODY %s %}
 // ANYBODY: {{^}}inconclusive (G7 breadth): no case takes both ways
 // Without the promise, another order of a sum is not allowed.
-// RUN: not kb-opt --by-passes --judge=%t.cu --promise=bitwise %s | FileCheck --check-prefix=BITWISE %s
+// RUN: %if long %{ not kb-opt --by-passes --judge=%t.cu --promise=bitwise %s | FileCheck --check-prefix=BITWISE %s %}
 // BITWISE: incorrect
 
 // kb-workload:

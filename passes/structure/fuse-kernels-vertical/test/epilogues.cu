@@ -3,9 +3,9 @@
 // RUN: kb-opt -passes=fuse-kernels-vertical --quiet --remarks-file=%t.yaml -o %t.cu %s
 // RUN: grep -v '^ *//' %t.cu | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.yaml
-// RUN: kb-opt --by-passes --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s %}
 // RUN: kb-opt "-passes=fuse-kernels-vertical,schedule" --quiet -o %t.both.cu %s
-// RUN: kb-opt --by-passes --judge=%t.both.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.both.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s %}
 // RUN: grep -v '^ *//' %t.both.cu | FileCheck --check-prefix=BOTH %s
 // What has been tested is not tested again, and what only runs otherwise is left as it is.
 // BOTH-LABEL: void layer(

@@ -3,11 +3,11 @@
 // RUN: kb-opt -passes=fuse-kernels-vertical --quiet --remarks-file=%t.yaml -o %t.cu %s
 // RUN: grep -v '^ *//' %t.cu | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.yaml
-// RUN: kb-opt --by-passes --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s %}
 // The joined kernel is one that can be scheduled.
 // RUN: kb-opt "-passes=fuse-kernels-vertical,schedule{as='contraction' kernel=product_bias_""relu_kernel}" --quiet -o %t.both.cu %s
 // RUN: %code %t.both.cu | FileCheck --check-prefix=BOTH %s
-// RUN: kb-opt --by-passes --judge=%t.both.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.both.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s %}
 // JUDGED: correct
 #include <cstdio>
 #include <cstdlib>

@@ -1,10 +1,10 @@
 // A product and a product with a triangle, at sizes that no tile divides, keep every bit.
 // RUN: kb-opt "-passes=schedule{as='contraction bm=32 bn=64 bk=16 tm=4 tn=4 stages=2 vector=1'}" --quiet -o %t.cu %s
 // RUN: %code %t.cu | FileCheck %s
-// RUN: kb-opt --by-passes --judge=%t.cu --promise=bitwise %s | FileCheck --check-prefix=JUDGE %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.cu --promise=bitwise %s | FileCheck --check-prefix=JUDGE %s %}
 // RUN: kb-opt "-passes=schedule{as='contraction bm=32 bn=64 bk=32 tm=4 tn=4 stages=3 vector=4'}" --quiet -o %t.async.cu %s
 // RUN: %code %t.async.cu | FileCheck --check-prefix=ASYNC %s
-// RUN: kb-opt --by-passes --judge=%t.async.cu --promise=bitwise %s | FileCheck --check-prefix=JUDGE %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.async.cu --promise=bitwise %s | FileCheck --check-prefix=JUDGE %s %}
 // JUDGE: {{^}}correct
 #include <algorithm>
 #include <cstdio>

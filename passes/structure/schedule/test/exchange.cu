@@ -2,7 +2,7 @@
 // in shared memory, so that the lanes of a warp add to neighbouring elements.
 // RUN: kb-opt "-passes=schedule{as='rows team=64 rows=1 block=64 cache=registers chunks=2 vector=4 inflight=1 level=1 otherwise=0'}" --quiet -o %t.cu %s
 // RUN: grep -v '^ *//' %t.cu | FileCheck %s
-// RUN: kb-opt --by-passes --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGE %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGE %s %}
 // JUDGE: {{^}}correct
 // kb-workload:
 //   entry: run

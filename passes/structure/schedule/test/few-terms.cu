@@ -1,6 +1,6 @@
 // A thread for each point where a point sums few terms; a stencil of which only eight neighbours share loads; directives in a kernel.
 // RUN: kb-opt "-passes=schedule" -o %t.cu %s 2>&1 | FileCheck --check-prefix=REMARK %s
-// RUN: kb-opt --by-passes --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s %}
 // REMARK: remark: added 'smooth{{_}}wide'
 // REMARK: remark: added 'columnSums{{C}}olumns'
 // REMARK: remark: added 'far{{_}}tiled' (stencil along=y block=256 inflight=8

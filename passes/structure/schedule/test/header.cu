@@ -1,7 +1,7 @@
 // A kernel of a header stays as it is; the new one stands before the function that launches it.
 // RUN: kb-opt "-passes=schedule" -o %t.cu %s -- -I %S/Inputs 2>&1 | FileCheck --check-prefix=REMARK %s
 // RUN: %code %t.cu | FileCheck %s
-// RUN: kb-opt --by-passes --judge=%t.cu --promise=reassociates %s -- -I %S/Inputs | FileCheck --check-prefix=JUDGED %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.cu --promise=reassociates %s -- -I %S/Inputs | FileCheck --check-prefix=JUDGED %s %}
 // REMARK: header.cu:[[#@LINE+19]]:3: remark: added 'rowSum{{R}}ows'
 // REMARK: header.cu:[[#@LINE+19]]:3: remark: does not apply: no kernel can be added after 'inner::twice': it lies in a header and in a namespace
 // JUDGED: {{^}}correct

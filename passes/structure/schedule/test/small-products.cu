@@ -1,7 +1,7 @@
 // Products of halves with few outputs: small tiles fill the chip, and the warps of a block share out the terms.
 // RUN: kb-opt -arch=sm_90 -passes='schedule{kernel=layer as="contraction core=half bm=32 bn=64 bk=64 tm=32 tn=32 stages=4 split=2"},schedule{kernel=plain as="contraction core=half bm=16 bn=64 bk=64 tm=16 tn=64 stages=4 split=4"},schedule{kernel=thin as="contraction core=half bm=32 bn=32 bk=64 tm=16 tn=32 stages=3 split=2"}' -o %t.cu %s 2>&1 | FileCheck --check-prefix=REMARK %s
 // RUN: %code %t.cu | FileCheck %s
-// RUN: kb-opt --judge=%t.cu --promise=reassociates %s -- -arch=sm_90 | FileCheck --check-prefix=JUDGED %s
+// RUN: %if long %{ kb-opt --judge=%t.cu --promise=reassociates %s -- -arch=sm_90 | FileCheck --check-prefix=JUDGED %s %}
 // RUN: kb-opt -arch=sm_90 -passes='schedule{kernel=plain as="contraction core=half bm=32 bn=32 bk=64 tm=32 tn=32 stages=3 split=4 vector=4"}' -o /dev/null %s 2>&1 | FileCheck --check-prefix=BANKS %s
 // RUN: kb-opt -arch=sm_90 -passes='schedule{kernel=plain as="contraction core=half bm=64 bn=64 bk=64 tm=32 tn=32 stages=3 split=8"}' -o /dev/null %s 2>&1 | FileCheck --check-prefix=PARTS %s
 // REMARK: added 'layer_{{t}}iled' ({{.*}}split=2

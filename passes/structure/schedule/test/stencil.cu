@@ -1,10 +1,10 @@
 // Neighbours share loads, at sizes that no tile divides, at size 1 and without a point; in two and three dimensions.
 // RUN: kb-opt "-passes=schedule" --quiet -o %t.cu %s
 // RUN: %code %t.cu | FileCheck %s
-// RUN: kb-opt --by-passes --judge=%t.cu --promise=bitwise %s | FileCheck --check-prefix=JUDGED %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.cu --promise=bitwise %s | FileCheck --check-prefix=JUDGED %s %}
 // RUN: kb-opt "-passes=schedule{as='stencil along=z inflight=2 block=64 rows=2'}" --quiet -o %t.z.cu %s
 // RUN: %code %t.z.cu | FileCheck --check-prefix=ALONGZ %s
-// RUN: kb-opt --by-passes --judge=%t.z.cu --promise=bitwise %s | FileCheck --check-prefix=JUDGED %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.z.cu --promise=bitwise %s | FileCheck --check-prefix=JUDGED %s %}
 // JUDGED: {{^}}correct
 #include <cstdio>
 #include <vector>

@@ -2,7 +2,7 @@
 // without terms. Each keeps every bit.
 // RUN: kb-opt "-passes=schedule{as='contraction bm=32 bn=32 bk=16 tm=4 tn=4 stages=2 vector=1'}" --quiet -o %t.cu %s
 // RUN: grep -v '^ *//' %t.cu | FileCheck %s
-// RUN: kb-opt --by-passes --judge=%t.cu --promise=bitwise %s | FileCheck --check-prefix=JUDGE %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.cu --promise=bitwise %s | FileCheck --check-prefix=JUDGE %s %}
 // JUDGE: {{^}}correct
 #include <cstdio>
 #include <vector>

@@ -1,7 +1,7 @@
 // While and do loops, breaks and returns that end a range, and a switch compute the same on another schedule.
 // RUN: kb-opt --quiet -passes='schedule{kernel=whileSums as="rows team=32"},schedule{kernel=doSums as="rows team=8"},schedule{kernel=breaks as="map"},schedule{kernel=leaves as="map"},schedule{kernel=modes as="map"},schedule{kernel=halves as="rows team=32"}' -o %t.cu %s
 // RUN: %code %t.cu | FileCheck %s
-// RUN: kb-opt --by-passes --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s %}
 // JUDGED: {{^}}correct
 // kb-workload:
 //   entry: run
