@@ -74,7 +74,7 @@ def understand(status, text):
         result.update(gain=float(gain[0]), beforeUs=float(gain[1]), afterUs=float(gain[2]))
     result["pipeline"] = last(r"replay: kb-opt -passes='([^']*)'", text)
     result["state"] = last(r"state: (.*)", text)
-    result["floorUs"] = last(r"the roofline allows ([0-9.]+) us", text)
+    result["floorUs"] = last(r"no rewrite goes below ([0-9.]+) us", text)
     result["note"] = last(r"(?:.*left alone|kb-opt: error): (.*)", text)
     result["tried"] = len(re.findall(r"^\[\d+\]", text, re.M))
     return result

@@ -5,6 +5,7 @@
     bench/schedules.py prepare build/bin/kb-opt FOLDER [NAME …]    here: every schedule of bench/schedules/*.cu as a program
     bench/schedules.py measure FOLDER OUT                          there: nvcc and a GPU; writes OUT/times.json
     bench/schedules.py report build/bin/kb-opt FOLDER times.json   figures of the order and the estimates of this kb-opt
+    bench/schedules.py evidence build/bin/kb-opt FOLDER times.json the same as records for `kb-knowledge import`, to stdout
 
 Of each kernel and each line of sizes, up to 32 schedules are measured: the first 24 of the list and the first of each
 sketch, then more of the list. Times are medians with a cold L2. Kernels are parted in two by a hash of their names:
@@ -14,6 +15,7 @@ import concurrent.futures
 import glob
 import hashlib
 import json
+import math
 import os
 import re
 import statistics
@@ -101,6 +103,29 @@ def listed(kb_opt, path):
     return [(m[3], float(m[1]) if m[1] else None) for m in found if m]
 
 
+def figures_of(kb_opt, path):
+    """The figures of the nest that kb-opt names."""
+    text = subprocess.run([kb_opt, "--emit=schedules", path], capture_output=True, text=True).stdout
+    found = re.search(r"^  nest: (.*)$", text, re.M)
+    return {name: float(value) for name, value in (word.split("=") for word in found[1].split())} if found else {}
+
+
+def evidence(kb_opt, folder, times_path):
+    """Each kernel is a program of its own name: what is learnt of one speaks for the others."""
+    times = read_json(times_path)
+    for each in read_json(os.path.join(folder, "programs.json")):
+        measured = {s: t[0] for s, t in times.get(each["variant"], {}).items() if t[2] == "no error" and t[1] < 1e-2}
+        given, path = measured.pop("", None), os.path.join(folder, each["source"])
+        nest = figures_of(kb_opt, path)
+        for schedule, us in listed(kb_opt, path):
+            if not given or schedule not in measured or not us or not nest:
+                continue
+            print(json.dumps({
+                "pass": "schedule", "parameters": {"as": schedule}, "nest": nest, "estimatedUs": us, "primary": "unknown",
+                "achievedGain": math.log(given / measured[schedule]), "verdict": "screened", "chip": "h200", "device": "cuda",
+                "program": "bench/schedules/" + each["kernel"], "before": each["variant"]}))
+
+
 def chosen(schedules):
     """The first of the list and the first of each sketch."""
     sketches, first = set(), []
@@ -164,7 +189,7 @@ def write_main(path, program, texts, buffers):
 
 def prepare(kb_opt, folder, *names):
     os.makedirs(folder, exist_ok=True)
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         made = list(pool.map(lambda each: prepare_one(kb_opt, folder, *each), list(variants(names))))
     write_json(os.path.join(folder, "programs.json"), made)
     print(f"{len(made)} kernels with sizes, {sum(len(m['schedules']) - 1 for m in made)} schedules")
@@ -228,7 +253,8 @@ def report(kb_opt, folder, times_path, *options):
 
 
 if __name__ == "__main__":
-    commands = {"prepare": (prepare, 2), "measure": (measure, 2), "report": (report, 3)}
+    commands = {"prepare": (prepare, 2), "measure": (measure, 2), "report": (report, 3),
+                "evidence": (evidence, 3)}
     command, arguments = (commands.get(sys.argv[1]) if len(sys.argv) > 1 else None), sys.argv[2:]
     if not command or len(arguments) < command[1]:
         sys.exit(__doc__)

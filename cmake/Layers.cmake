@@ -40,7 +40,7 @@ kbopt_layer(Findings PCH Kb USES Core Target Source Rewrite PACKAGES clang-cpp M
 kbopt_layer(Lock PCH Clang USES Support Source Report PACKAGES clang-cpp LLVM)
 kbopt_layer(Agents PCH Clang USES Support Plan LLM Knowledge Assisted Rewrite Policy Pipeline PACKAGES clang-cpp MLIR LLVM)
 kbopt_layer(Candidate PCH Clang
-  USES Support Core Store Source Analysis Plan Eval Screen Knowledge Assisted Rewrite Policy Pipeline Report Findings Agents kbrt
+  USES Support Core Target Store Source Analysis Plan Eval Screen Knowledge Assisted Rewrite Policy Pipeline Report Findings Agents kbrt
   PACKAGES clang-cpp MLIR LLVM)
 kbopt_layer(Driver PCH Clang
   USES Candidate Findings Lock Support Core Target Store Source Analysis Raise Plan Eval LLM Knowledge Assisted Rewrite Policy

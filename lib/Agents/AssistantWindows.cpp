@@ -54,8 +54,12 @@ static std::vector<std::string> stateLines(const ProposalRequest &request) {
   lines.push_back(state.primary + (state.secondary.empty() ? "" : ", then " + state.secondary));
   if (std::string why = state.why(); !why.empty())
     lines.push_back(why);
-  if (state.headroom > 1)
-    lines.push_back(llvm::formatv("the roofline allows {0:f1} times the speed", state.headroom));
+  if (const double least = request.attainable.us(); least > 0)
+    lines.push_back(
+        llvm::formatv("no rewrite of the program goes below {0:f2} us, {1:f1} times the "
+                      "speed: {2:f2} us for kernels, {3:f2} us for a launch",
+                      least, request.timeUs / least, request.attainable.kernelsUs,
+                      request.attainable.launchesUs));
   if (!request.shape.empty())
     lines.push_back("shape of the kernel: " + request.shape);
   return lines;

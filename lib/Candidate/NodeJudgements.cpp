@@ -1,9 +1,11 @@
 //===- NodeJudgements.cpp -------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "NodeJudgements.h"
+#include "kb-opt/Candidate/Attainable.h"
 #include "kb-opt/Candidate/MeasuredSpeed.h"
 #include "kb-opt/Eval/CostModel.h"
 #include "kb-opt/Knowledge/State.h"
+#include "kb-opt/Plan/RecordedPlan.h"
 #include <future>
 
 using namespace kbopt;
@@ -136,6 +138,14 @@ static void addSpeed(const JudgedSpeed &speed, NodeJudgement &judgement) {
                                kernel.metrics};
 }
 
+llvm::Expected<AttainableTime> NodeJudgements::attainable(double floorUs) {
+  auto folder = setup.cases.original(setup.cases.recorded());
+  auto plan = folder ? readRecordedPlan(*folder) : llvm::Expected<RecordedPlan>(folder.takeError());
+  if (!plan)
+    return plan.takeError();
+  return attainableTime(plan->plan, floorUs, setup.chip);
+}
+
 llvm::Expected<JudgementRecord> NodeJudgements::ask(const NodeId &id, JudgeEffort effort) {
   if (effort == JudgeEffort::Search)
     return answers.ask<JudgementRecord>(searched, answers.request({id}),
@@ -157,6 +167,12 @@ llvm::Expected<NodeJudgement> NodeJudgements::judge(const NodeId &id, JudgeEffor
   if (record->speed) {
     addSpeed(*record->speed, judgement);
     judgement.code = nodes.codeWithHost(record->speed->code, id);
+    if (id == nodes.root()) {
+      auto time = attainable(judgement.floorUs);
+      if (!time)
+        return time.takeError();
+      judgement.attainable = *time;
+    }
   }
   if (effort == JudgeEffort::Search)
     return judgement;
@@ -171,18 +187,19 @@ llvm::Expected<NodeJudgement> NodeJudgements::judge(const NodeId &id, JudgeEffor
   return judgement;
 }
 
-llvm::Expected<Verdict> NodeJudgements::computeExamination(const NodeId &id) {
+llvm::Expected<Verdict> NodeJudgements::computeExamination(const NodeId &id, bool whole) {
   TimedPart timed(&setup.tools.timings, "effects", "examine");
   auto program = nodes.artefacts(id);
   if (!program)
     return program.takeError();
-  return setup.judge.examine(*program, nodes.program(id).promise);
+  return setup.judge.examine(*program, nodes.program(id).promise, whole);
 }
 
-llvm::Expected<NodeJudgement> NodeJudgements::examine(const NodeId &id,
-                                                      const NodeJudgement &judged) {
-  auto verdict = answers.ask<Verdict>("examine", answers.request({id}),
-                                      [&] { return computeExamination(id); });
+llvm::Expected<NodeJudgement> NodeJudgements::examine(const NodeId &id, const NodeJudgement &judged,
+                                                      bool whole) {
+  auto verdict = answers.ask<Verdict>(
+      "examine", whole ? answers.request({id, "whole"}) : answers.request({id}),
+      [&] { return computeExamination(id, whole); });
   if (!verdict)
     return verdict.takeError();
   NodeJudgement judgement = judged;

@@ -21,7 +21,7 @@ public:
 
   llvm::Expected<NodeJudgement> judge(const NodeId &id, JudgeEffort effort);
   /// Environment::examine.
-  llvm::Expected<NodeJudgement> examine(const NodeId &id, const NodeJudgement &judged);
+  llvm::Expected<NodeJudgement> examine(const NodeId &id, const NodeJudgement &judged, bool whole);
   /// Whether the search has judged \p id, in this run or an earlier one.
   llvm::Expected<bool> isJudged(const NodeId &id) {
     return answers.has(searched, answers.request({id}));
@@ -41,7 +41,9 @@ private:
   llvm::Expected<Verdict> judgeOriginal(const ProgramArtefacts &program);
   llvm::Expected<Verdict> judgeCandidate(const NodeId &id, const ProgramArtefacts &program,
                                          JudgeEffort effort);
-  llvm::Expected<Verdict> computeExamination(const NodeId &id);
+  llvm::Expected<Verdict> computeExamination(const NodeId &id, bool whole);
+  /// Of the original, whose floor is \p floorUs.
+  llvm::Expected<AttainableTime> attainable(double floorUs);
   /// The time that \p timing stands for in the search.
   llvm::Expected<double> acceptedUs(const NodeId &id, const TimingReport &timing);
 

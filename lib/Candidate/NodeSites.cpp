@@ -14,7 +14,8 @@ public:
   void add(const Opportunity &site, bool assisted) {
     if (seen.emplace(site.step.pass, site.step.kernel).second)
       sites.push_back({site.step.pass, site.step.kernel, assisted, site.step.parameters,
-                       assisted ? std::vector<std::string>() : site.choices});
+                       assisted ? std::vector<std::string>() : site.choices,
+                       assisted ? NestFacts() : site.facts});
   }
   std::vector<SiteRecord> sites;
 
@@ -95,6 +96,7 @@ static Action actionAt(const SiteRecord &site, const PassRegistration &pass) {
     if (action.sketch)
       action.ranges.clear();
     action.ranges.push_back({choiceOption.str(), site.choices, site.choices.front()});
+    action.facts = site.facts;
   }
   return action;
 }

@@ -84,8 +84,8 @@ llvm::Expected<NodeJudgement> ProgramEnvironment::confirm(const NodeId &node) {
 }
 
 llvm::Expected<NodeJudgement> ProgramEnvironment::examine(const NodeId &node,
-                                                          const NodeJudgement &judged) {
-  return parts->judgements.examine(node, judged);
+                                                          const NodeJudgement &judged, bool whole) {
+  return parts->judgements.examine(node, judged, whole);
 }
 
 llvm::Expected<NodeJudgement> ProgramEnvironment::screen(const NodeId &node) {

@@ -74,8 +74,8 @@ llvm::Expected<ExitStatus> kbopt::emitKbNest(Context &context) {
   });
 }
 
-/// The schedules of \p kernel as lines: the modelled time, what takes most of it, and the schedule
-/// as `-passes=schedule{as="…"}` takes it.
+/// The schedules of \p kernel as lines: the figures of its nest, and for each the modelled time,
+/// what takes most of it, and the schedule as `-passes=schedule{as="…"}` takes it.
 static std::string scheduleLines(const PassContext &context, const KernelView &kernel) {
   std::string lines = "kernel '" + kernel.name().str() + "'";
   RaisedKernel raised = context.raised(kernel);
@@ -84,6 +84,11 @@ static std::string scheduleLines(const PassContext &context, const KernelView &k
   std::vector<RankedSchedule> ranked =
       rankedSchedules(context, kernel, knownSizes(context, kernel), Freedom{true, false});
   lines += ranked.empty() ? ": no schedule fits\n" : "\n";
+  std::string figures;
+  for (const auto &[name, value] : nestFigures(raised.nest, knownSizes(context, kernel)))
+    figures += llvm::formatv(" {0}={1}", name, value);
+  if (!figures.empty())
+    lines += "  nest:" + figures + "\n";
   for (const RankedSchedule &each : ranked) {
     std::string time = "not modelled";
     if (each.estimate)

@@ -59,13 +59,10 @@ llvm::Error SearchReport::describeFailure(ProgramEnvironment &environment,
   context.progress.line("  tried: " +
                         (parts.empty() ? std::string("nothing") : llvm::join(parts, ", ")));
   const NodeJudgement &original = result.original;
-  if (original.floorUs > 0)
+  if (const double least = original.attainable.us(); least > 0)
     context.progress.line(
-        formatv(
-            "  its kernels as they are need {0:f2} us at least, {1:f2} x less; in the way stands "
-            "{2}: {3}",
-            original.floorUs, original.timeUs / original.floorUs, original.state.fullName(),
-            original.state.why())
+        formatv("  no rewrite goes below {0:f2} us, {1:f2} x less; in the way stands {2}: {3}",
+                least, original.timeUs / least, original.state.fullName(), original.state.why())
             .str());
   llvm::Expected<std::string> unscheduled = unscheduledText(environment, result);
   if (!unscheduled)

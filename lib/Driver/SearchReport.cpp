@@ -83,16 +83,13 @@ void SearchReport::describeOriginal(const NodeJudgement &original) {
                                    gpu.empty() ? chip.name : gpu, original.timeUs);
   if (original.modelledUs > 0)
     line += llvm::formatv(", modelled {0:f2} us", original.modelledUs);
-  if (gpu.empty()) {
-    const Bounds bounds = boundsOf(original);
-    if (bounds.launches)
-      line += llvm::formatv(", {0:f2} of them for {1} {2}", bounds.launchesUs, bounds.launches,
-                            bounds.launches == 1 ? "launch" : "launches");
-    if (bounds.leastUs > 0)
-      line += llvm::formatv("; no rewrite goes below {0:f2} us", bounds.leastUs);
-  } else if (original.floorUs > 0) {
-    line += llvm::formatv("; its kernels as they are need {0:f2} us at least", original.floorUs);
-  }
+  if (gpu.empty())
+    if (const size_t launches = recordedLaunches())
+      line +=
+          llvm::formatv(", {0:f2} of them for {1} {2}", double(launches) * chip.launchOverheadUs,
+                        launches, launches == 1 ? "launch" : "launches");
+  if (const double least = original.attainable.us(); least > 0)
+    line += llvm::formatv("; no rewrite goes below {0:f2} us", least);
   context.progress.line(line);
 }
 

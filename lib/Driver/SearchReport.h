@@ -47,14 +47,8 @@ private:
   llvm::StringRef source() const { return gpu.empty() ? "modelled" : "measured"; }
   /// Its state, its time and what bounds it.
   void describeOriginal(const NodeJudgement &original);
-  struct Bounds {
-    /// What no rewrite of the program goes below: one launch that moves each upload and each result
-    /// once, and no more than the kernels as they are need at least. 0: unknown.
-    double leastUs = 0;
-    size_t launches = 0;   ///< of the recorded run
-    double launchesUs = 0; ///< what the chip takes to launch them
-  };
-  Bounds boundsOf(const NodeJudgement &original) const;
+  /// Of the original's recorded run; 0: unknown.
+  size_t recordedLaunches() const;
   /// The gain, with what the final check measured.
   void describeGain(ProgramEnvironment &environment, const SearchResult &result);
   /// What was tried, how far the roofline is, and why.

@@ -304,8 +304,8 @@ Expected<Verdict> Judge::inspect(const ProgramArtefacts &candidate, ArrayRef<Jud
   return verdict;
 }
 
-Expected<Verdict> Judge::examine(const ProgramArtefacts &candidate,
-                                 const CandidatePromise &promise) {
+Expected<Verdict> Judge::examine(const ProgramArtefacts &candidate, const CandidatePromise &promise,
+                                 bool whole) {
   Verdict verdict;
   verdict.kind = VerdictKind::Correct;
   Expected<const BaselineReport &> known = baseline();
@@ -321,10 +321,17 @@ Expected<Verdict> Judge::examine(const ProgramArtefacts &candidate,
                       caseCount,
                       spreadFor(promise),
                       std::move(omitted)};
-  Expected<GateRecord> record = runBreadth(context);
-  if (!record)
-    return record.takeError();
-  verdict.add(std::move(*record));
+  for (auto *gate : {&runBreadth, &runWholeProgram}) {
+    if (gate == &runWholeProgram && !whole)
+      break;
+    Expected<GateRecord> record = gate(context);
+    if (!record)
+      return record.takeError();
+    const bool stops = record->stops();
+    verdict.add(std::move(*record));
+    if (stops)
+      break;
+  }
   return verdict;
 }
 

@@ -39,11 +39,10 @@ struct NumberField {
   std::optional<double> Evidence::*member;
   int64_t since = attemptVersion;
 };
-const NumberField numberFields[] = {{"predictedGain", &Evidence::predictedGain},
-                                    {"achievedGain", &Evidence::achievedGain},
-                                    {"creditGain", &Evidence::creditGain},
-                                    {"modelledGain", &Evidence::modelledGain, 2},
-                                    {"cost", &Evidence::cost, 2}};
+const NumberField numberFields[] = {
+    {"predictedGain", &Evidence::predictedGain}, {"achievedGain", &Evidence::achievedGain},
+    {"creditGain", &Evidence::creditGain},       {"modelledGain", &Evidence::modelledGain, 2},
+    {"estimatedUs", &Evidence::estimatedUs, 4},  {"cost", &Evidence::cost, 2}};
 
 struct MapField {
   llvm::StringLiteral key;
@@ -54,8 +53,9 @@ const MapField mapFields[] = {{"parameters", &Evidence::parameters},
 
 bool isField(llvm::StringRef key) {
   auto matches = [&](const auto &field) { return key == field.key; };
-  return llvm::is_contained({"id", "v", "kind", "verdict", "gate", "failure", "features", "tokens"},
-                            key) ||
+  return llvm::is_contained(
+             {"id", "v", "kind", "verdict", "gate", "failure", "features", "tokens", "nest"},
+             key) ||
          llvm::any_of(textFields, matches) || llvm::any_of(numberFields, matches) ||
          llvm::any_of(mapFields, matches);
 }
@@ -82,8 +82,32 @@ json::Object toObject(const Evidence &record) {
   }
   if (record.verdict == VerdictKind::Screened)
     version = 3;
+  json::Object figures;
+  for (const auto &[name, value] : record.nest)
+    figures[json::fixUTF8(name)] = value + 0.0; // no negative zero
+  if (!figures.empty()) {
+    object["nest"] = std::move(figures);
+    version = 4;
+  }
   object["v"] = version;
   return object;
+}
+
+/// The field `nest` of \p object.
+llvm::Error readFigures(const json::Object &object, std::map<std::string, double> &figures) {
+  const json::Value *found = object.get("nest");
+  if (!found)
+    return llvm::Error::success();
+  const json::Object *entries = found->getAsObject();
+  if (!entries)
+    return bad("field 'nest' is no object");
+  for (const auto &entry : *entries) {
+    std::optional<double> number;
+    if (llvm::Error error = readNumber(*entries, entry.first, number))
+      return bad("field 'nest': " + llvm::toString(std::move(error)));
+    figures[llvm::StringRef(entry.first).str()] = *number;
+  }
+  return llvm::Error::success();
 }
 
 } // namespace
@@ -109,7 +133,8 @@ std::string Evidence::toLine() const {
   return print(std::move(object));
 }
 
-llvm::Expected<Evidence> record::attemptOf(const json::Object &object) {
+/// The record of \p object, whose `id` and `v` are not looked at.
+static llvm::Expected<Evidence> fieldsOf(const json::Object &object) {
   // Attempts have no kind where kb-opt writes them.
   if (const json::Value *kind = object.get("kind"); kind && kind->getAsString() != "attempt")
     return bad("field 'kind' is not 'attempt'");
@@ -127,6 +152,8 @@ llvm::Expected<Evidence> record::attemptOf(const json::Object &object) {
     if (llvm::Error error = readMap(object, field.key, record.*field.member))
       return std::move(error);
   if (llvm::Error error = readTexts(object, "features", record.features))
+    return std::move(error);
+  if (llvm::Error error = readFigures(object, record.nest))
     return std::move(error);
   if (const json::Value *tokens = object.get("tokens")) {
     std::optional<uint64_t> count = tokens->getAsUINT64();
@@ -155,9 +182,27 @@ llvm::Expected<Evidence> record::attemptOf(const json::Object &object) {
     record.failure = *known;
   else
     return bad("field 'failure' is no failure: '" + failure + "'");
-  if (llvm::Error error = checkName(object, toObject(record)))
-    return std::move(error);
   return record;
+}
+
+llvm::Expected<Evidence> record::attemptOf(const json::Object &object) {
+  llvm::Expected<Evidence> record = fieldsOf(object);
+  if (record)
+    if (llvm::Error error = checkName(object, toObject(*record)))
+      return std::move(error);
+  return record;
+}
+
+llvm::Expected<Evidence> kbopt::parseUnnamedEvidence(llvm::StringRef line) {
+  llvm::Expected<json::Value> parsed = json::parse(line);
+  if (!parsed)
+    return bad(llvm::toString(parsed.takeError()));
+  const json::Object *object = parsed->getAsObject();
+  if (!object)
+    return bad("it is no JSON object");
+  if (object->get("id") || object->get("v"))
+    return bad("it has a name already; 'kb-knowledge merge' takes such records");
+  return fieldsOf(*object);
 }
 
 llvm::Expected<Evidence> kbopt::parseEvidence(llvm::StringRef line) {

@@ -155,7 +155,7 @@ FoldedKnowledge kbopt::foldEvidence(const EvidenceSet &evidence) {
     ids.add(id);
     result.tokens += record.tokens;
     cost.add(record.cost.value_or(0));
-    PassKey key{record.primary, record.pass, record.chip, record.device};
+    PassKey key{record.primary, record.pass, record.chip, record.device, record.shape};
     PassStatistics &statistics = result.passes[key];
     PassValues &values = passes[key];
     const bool isScreened = record.verdict == VerdictKind::Screened;

@@ -39,10 +39,9 @@ public:
         .number("gainVariance", gain.variance);
   }
   Row &key(const PassKey &key) {
-    return text("state", key.state)
-        .text("pass", key.pass)
-        .text("chip", key.chip)
-        .text("device", key.device);
+    text("state", key.state).text("pass", key.pass).text("chip", key.chip);
+    text("device", key.device);
+    return key.shape.empty() ? *this : text("shape", key.shape);
   }
   template <typename Range> Row &texts(llvm::StringRef key, const Range &values) {
     std::string list;

@@ -24,6 +24,8 @@ constexpr double strangerTrust = 0.2, otherDeviceTrust = 0.5;
 // Share of a proposed gain that is believed before it was tried.
 constexpr double proposalShare = 0.5;
 constexpr double refinedKinship = 0.5, siblingKinship = 0.25;
+// Evidence of the state that is the second bottleneck here, and of a kernel of another shape.
+constexpr double secondaryKinship = 0.25, otherShapeKinship = 0.5;
 
 /// \p proposed: only words speak for the pass, so a model writes it.
 double seedSuccess(const Optimization *optimization, bool proposed) {
@@ -34,6 +36,12 @@ double seedSuccess(const Optimization *optimization, bool proposed) {
 
 std::string percent(double logGain) { return llvm::formatv("{0:f1} %", 100 * std::expm1(logGain)); }
 
+/// How far what was seen as \p seen counts for a kernel of \p shape in \p state.
+double kinshipOf(const PassKey &seen, const State &state, llvm::StringRef shape) {
+  const bool isSameShape = seen.shape.empty() || shape.empty() || seen.shape == shape;
+  return stateKinship(seen.state, state) * (isSameShape ? 1 : otherShapeKinship);
+}
+
 } // namespace
 
 KnowledgeBase::KnowledgeBase(ChipInfo chip, std::string device, const Catalogue &catalogue)
@@ -42,9 +50,14 @@ KnowledgeBase::KnowledgeBase(ChipInfo chip, std::string device, const Catalogue 
   similarity[target.name] = 1;
 }
 
+KnowledgeBase KnowledgeBase::withoutEvidence() const {
+  return KnowledgeBase(target, deviceKind, *seed);
+}
+
 void KnowledgeBase::learn(const EvidenceSet &more) {
   records.merge(more);
   knowledge = foldEvidence(records);
+  ranking = ScheduleRanking(records, experimentsOf(records));
   for (const auto &entry : knowledge.passes) {
     const std::string &name = entry.first.chip;
     if (similarity.count(name))
@@ -161,11 +174,10 @@ Prediction KnowledgeBase::predict(const State &state, llvm::StringRef pass,
   double weight = seedTries, own = seedTries * priorGain, credit = own;
   double squares = seedTries * seedDeviation * seedDeviation;
   double tries = 0, correct = 0, gains = 0, gainCount = 0;
-  std::string name = state.fullName();
   for (const auto &[key, statistics] : knowledge.passes) {
     if (key.pass != pass)
       continue;
-    double kinship = stateKinship(key.state, name);
+    const double kinship = kinshipOf(key, state, shape);
     if (kinship == 0)
       continue;
     double believed = kinship * trust(key.chip, key.device);
@@ -235,11 +247,11 @@ bool KnowledgeBase::isPointless(llvm::StringRef pass, const MetricMap &metrics) 
   return gains && *gains == 0;
 }
 
-std::vector<std::string> KnowledgeBase::knownParameters(const State &state,
-                                                        llvm::StringRef pass) const {
+std::vector<std::string> KnowledgeBase::knownParameters(const State &state, llvm::StringRef pass,
+                                                        llvm::StringRef shape) const {
   std::map<std::string, std::pair<double, double>> sums; // weighted gain, weight
   for (const auto &[key, byText] : knowledge.parameters) {
-    double kinship = key.pass == pass ? stateKinship(key.state, state.fullName()) : 0;
+    double kinship = key.pass == pass ? kinshipOf(key, state, shape) : 0;
     if (kinship == 0)
       continue;
     for (const auto &[text, gain] : byText) {
@@ -268,7 +280,7 @@ KnowledgeBase::retrieve(const State &state, llvm::StringRef shape, unsigned limi
                      [&](const StateShare &share) { return entry.answerTo(share.name); }))
       passes.insert(entry.name);
   for (const auto &entry : knowledge.passes)
-    if (stateKinship(entry.first.state, state.fullName()) > 0)
+    if (stateKinship(entry.first.state, state) > 0)
       passes.insert(entry.first.pass);
   for (const auto &[key, proposed] : knowledge.words.proposals)
     if (coversState(proposed.state, state.fullName()))
@@ -286,12 +298,30 @@ KnowledgeBase::retrieve(const State &state, llvm::StringRef shape, unsigned limi
   return result;
 }
 
+ScheduleRanking::Trust KnowledgeBase::trustOfChips() const {
+  return [this](const std::string &name, llvm::StringRef device) { return trust(name, device); };
+}
+
+std::vector<std::string>
+KnowledgeBase::orderSchedules(const NestFacts &facts, llvm::ArrayRef<std::string> schedules) const {
+  return ranking.order(facts, schedules, trustOfChips());
+}
+
+std::vector<RankingVoice> KnowledgeBase::scheduleVoices(const NestFacts &facts) const {
+  return ranking.voices(facts, trustOfChips());
+}
+
 double kbopt::stateKinship(llvm::StringRef seen, llvm::StringRef here) {
   if (seen == here)
     return 1;
   if (seen.split('/').first != here.split('/').first)
     return 0;
   return seen.contains('/') && here.contains('/') ? siblingKinship : refinedKinship;
+}
+
+double kbopt::stateKinship(llvm::StringRef seen, const State &here) {
+  double behind = here.secondary.empty() ? 0 : stateKinship(seen, here.secondary);
+  return std::max(stateKinship(seen, here.fullName()), secondaryKinship * behind);
 }
 
 std::string kbopt::userKnowledgeDirectory() { return userDataDirectory() + "/knowledge"; }

@@ -34,15 +34,15 @@ std::vector<Lesson> lessonsOf(const KnowledgeBase &knowledge, const State &state
   return result;
 }
 
+/// Of kernels of another shape than \p shape there is none.
 std::optional<WorkedExample> exampleOf(const KnowledgeBase &knowledge, const State &state,
-                                       llvm::StringRef pass) {
+                                       llvm::StringRef pass, llvm::StringRef shape) {
   std::optional<WorkedExample> best;
   double bestGain = 0;
   for (const auto &[key, example] : knowledge.folded().examples) {
-    if (key.pass != pass)
+    if (key.pass != pass || (!shape.empty() && !key.shape.empty() && key.shape != shape))
       continue;
-    double believed =
-        stateKinship(key.state, state.fullName()) * knowledge.trust(key.chip, key.device);
+    double believed = stateKinship(key.state, state) * knowledge.trust(key.chip, key.device);
     // A slower program is no example.
     if (believed * example.gain > bestGain) {
       bestGain = believed * example.gain;
@@ -129,7 +129,7 @@ PromptKnowledge kbopt::retrieveForPrompt(const KnowledgeBase &knowledge, const S
     for (const auto &[key, proposed] : knowledge.folded().words.proposals)
       if (proposed.pass == row.pass && coversState(proposed.state, result.state))
         entry.proposal = proposed.text;
-    entry.example = exampleOf(knowledge, state, row.pass);
+    entry.example = exampleOf(knowledge, state, row.pass, shape);
     result.entries.push_back(std::move(entry));
   }
   return result;

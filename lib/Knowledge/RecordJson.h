@@ -16,7 +16,7 @@ namespace kbopt::record {
 
 /// A line's `v` is the least version that has all of its fields, so that a record
 /// has the same name in every writer.
-inline constexpr int64_t attemptVersion = 1, newestVersion = 3;
+inline constexpr int64_t attemptVersion = 1, newestVersion = 4;
 
 llvm::Error bad(const llvm::Twine &what);
 /// The object of \p line; not nested deeper than any record, and no newer version.

@@ -11,23 +11,22 @@
 using namespace kbopt;
 using llvm::StringRef;
 
-llvm::Expected<std::vector<std::string>> RewriteSession::State::choicesAt(const RewritePass &pass,
-                                                                          const PassInfo &info,
-                                                                          const Site &site,
-                                                                          bool &applies) {
+llvm::Expected<SiteChoices> RewriteSession::State::choicesAt(const RewritePass &pass,
+                                                             const PassInfo &info, const Site &site,
+                                                             bool &applies) {
   if (pass.composes())
-    return applies ? pass.choices(*passContext, site) : std::vector<std::string>();
-  std::vector<std::string> choices;
-  for (std::string &choice : pass.choices(*passContext, site)) {
+    return applies ? pass.choices(*passContext, site) : SiteChoices();
+  SiteChoices choices;
+  for (std::string &choice : pass.choices(*passContext, site).values) {
     PassOptions options(info);
     llvm::cantFail(options.set(choiceOption, choice));
     llvm::Expected<const Answer &> answer = ask(pass, info, site, options);
     if (!answer)
       return answer.takeError();
     if (answer->rewrite)
-      choices.push_back(std::move(choice));
+      choices.values.push_back(std::move(choice));
   }
-  applies |= !choices.empty();
+  applies |= !choices.values.empty();
   return choices;
 }
 
@@ -75,7 +74,8 @@ llvm::Expected<Opportunity> RewriteSession::State::opportunityAt(const RewritePa
     auto choices = choicesAt(pass, info, site, result.applies);
     if (!choices)
       return choices.takeError();
-    result.choices = std::move(*choices);
+    result.choices = std::move(choices->values);
+    result.facts = std::move(choices->facts);
     if (!result.applies && !pass.composes()) {
       auto tried = triedValuesAt(pass, info, site);
       if (!tried)

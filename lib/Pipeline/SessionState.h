@@ -80,8 +80,8 @@ struct RewriteSession::State {
 
   /// The choices at \p site with which \p pass applies; where it does not apply by itself, one of
   /// them may make it \p applies. A whole schedule is looked at when it is tried.
-  llvm::Expected<std::vector<std::string>> choicesAt(const RewritePass &pass, const PassInfo &info,
-                                                     const Site &site, bool &applies);
+  llvm::Expected<SiteChoices> choicesAt(const RewritePass &pass, const PassInfo &info,
+                                        const Site &site, bool &applies);
   /// Values that a search tries with which \p pass applies at \p site, where it does not with its
   /// defaults: one option differs, by as few places of its list as will do. Empty if there are
   /// none.

@@ -61,7 +61,7 @@ uint64_t judgedAt(const Explorer &explorer) {
 llvm::Expected<std::optional<Leader>> kbopt::tryAnswers(Explorer &explorer) {
   const ExplorerNode &node = explorer.node(explorer.origin());
   const uint64_t most = judgedAt(explorer);
-  if (!explorer.settings().answers || !most || explorer.mustEnd() || isAtFloor(node))
+  if (!explorer.settings().answers || !most || explorer.mustEnd() || isAtFloor(explorer, node))
     return std::nullopt;
   llvm::Expected<llvm::ArrayRef<Action>> actions = explorer.actions(node.id);
   if (!actions)

@@ -89,6 +89,7 @@ ProposalRequest Explorer::question(const ExplorerRequest &request, unsigned repa
   question.features = node.judgement.features;
   question.timeUs = node.judgement.timeUs;
   question.originalUs = result.original.timeUs;
+  question.attainable = attainable();
   question.share = node.shareOf(kernel);
   question.pipeline = node.pipeline;
   std::vector<Attempt> children = childrenOf(node.id);

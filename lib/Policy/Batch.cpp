@@ -192,11 +192,14 @@ llvm::Error Explorer::examineBest(llvm::ArrayRef<Pending *> open) {
     if (stopped() || outOfTime())
       return llvm::Error::success();
     if (llvm::Error error = keepUnlessStopped(
-            environment.examine(entry->made.node, *entry->judgement),
+            environment.examine(entry->made.node, *entry->judgement,
+                                /*whole=*/!succeeded.count(entry->request.trajectory)),
             [&](NodeJudgement judgement) { entry->judgement = std::move(judgement); }))
       return error;
-    if (entry->judgement->verdict == VerdictKind::Correct)
-      break;
+    if (entry->judgement->verdict != VerdictKind::Correct)
+      continue;
+    succeeded.insert(entry->request.trajectory);
+    break;
   }
   return llvm::Error::success();
 }

@@ -24,7 +24,7 @@ constexpr double idleShare = 0.25, leastTogether = 0.01;
 constexpr double pointlessShare = 0.1;
 /// A known step is followed if it makes the program slower by 10 % at most.
 constexpr double worstFollowed = -0.1;
-/// Nothing is left to win below this time over the roofline floor.
+/// Nothing is left to win below this time over the least one.
 constexpr double leastHeadroom = 1.02;
 /// What a step hands on to the one before it.
 constexpr double creditDiscount = 0.5;
@@ -162,8 +162,8 @@ std::optional<Parameters> kbopt::nextParameters(const Explorer &explorer, const 
   for (const ParameterRange &range : action.ranges)
     defaults[range.name] = range.defaultValue;
   std::vector<Parameters> order;
-  std::vector<std::string> known =
-      explorer.knowledge().knownParameters(node.stateOf(action.kernel), action.pass);
+  std::vector<std::string> known = explorer.knowledge().knownParameters(
+      node.stateOf(action.kernel), action.pass, node.shapeOf(action.kernel));
   if (!known.empty())
     if (std::optional<Parameters> parameters = parse(known.front(), action))
       order.push_back(std::move(*parameters));
@@ -213,17 +213,18 @@ std::vector<StepOption> kbopt::stepOptions(const Explorer &explorer, const Explo
   return options;
 }
 
-bool kbopt::isAtFloor(const ExplorerNode &node) {
+bool kbopt::isAtFloor(const Explorer &explorer, const ExplorerNode &node) {
   const NodeJudgement &judgement = node.judgement;
-  double headroom =
-      judgement.floorUs > 0 ? judgement.timeUs / judgement.floorUs : judgement.state.headroom;
+  const double attainable = explorer.attainable().us(),
+               least = attainable > 0 ? attainable : judgement.floorUs;
+  const double headroom = least > 0 ? judgement.timeUs / least : judgement.state.headroom;
   return headroom < leastHeadroom; // NaN, unknown, is not less
 }
 
 llvm::Expected<std::vector<StepOption>> kbopt::freshSteps(Explorer &explorer, const NodeId &id,
                                                           const Planned &planned) {
   const ExplorerNode &node = explorer.node(id);
-  if (isAtFloor(node))
+  if (isAtFloor(explorer, node))
     return std::vector<StepOption>();
   llvm::Expected<llvm::ArrayRef<Action>> actions = explorer.actions(id);
   if (!actions)

@@ -40,11 +40,13 @@ const MetricMap &ExplorerNode::metricsOf(const std::string &kernel) const {
 }
 
 double ExplorerNode::shareOf(const std::string &kernel) const {
-  auto found = judgement.kernels.find(kernel);
   double all = 0;
   for (const auto &entry : judgement.kernels)
     all += entry.second.timeUs;
-  return found == judgement.kernels.end() || all <= 0 ? 1 : found->second.timeUs / all;
+  if (kernel.empty() || all <= 0)
+    return 1;
+  auto found = judgement.kernels.find(kernel);
+  return found == judgement.kernels.end() ? 0 : found->second.timeUs / all;
 }
 
 double kbopt::programGain(double kernelGain, double share) {
@@ -73,16 +75,11 @@ static std::optional<double> touchedGain(const NodeJudgement &before, const Node
   return std::log(then / now);
 }
 
-/// Nothing is known to a search without memory, not even the seed.
-static KnowledgeBase knownAtFirst(const KnowledgeBase &knowledge, bool memory) {
-  static const Catalogue nothing;
-  return memory ? knowledge : KnowledgeBase(knowledge.chip(), knowledge.device(), nothing);
-}
-
 Explorer::Explorer(Environment &environment, const KnowledgeBase &knowledge,
                    const SearchOptions &options, Clock &clock, SearchObserver *observer)
-    : environment(environment), options(options), initial(knownAtFirst(knowledge, options.memory)),
-      believed(initial), clock(clock), observer(observer) {}
+    : environment(environment), options(options),
+      initial(options.memory ? knowledge : knowledge.withoutEvidence()), believed(initial),
+      clock(clock), observer(observer) {}
 
 Explorer::~Explorer() = default;
 
@@ -188,6 +185,8 @@ llvm::Expected<llvm::ArrayRef<Action>> Explorer::actions(const NodeId &id) {
     if (!found)
       return found.takeError();
     node.actions = std::move(*found);
+    if (options.memory)
+      llvm::for_each(*node.actions, [&](Action &action) { rank(action); });
     for (const Action &action : *node.actions)
       rangesOf.try_emplace({action.pass, ""}, action.ranges);
     llvm::append_range(*node.actions, node.offered);
@@ -195,6 +194,25 @@ llvm::Expected<llvm::ArrayRef<Action>> Explorer::actions(const NodeId &id) {
       return std::move(error);
   }
   return llvm::ArrayRef<Action>(*node.actions);
+}
+
+void Explorer::rank(Action &action) const {
+  if (!action.sketch || action.ranges.empty())
+    return;
+  ParameterRange &range = action.ranges.front();
+  range.values = believed.orderSchedules(action.facts, range.values);
+  if (!range.values.empty())
+    range.defaultValue = range.values.front();
+}
+
+/// What the schedule that \p step gives is judged by: of the action of \p node that has it.
+static const NestFacts *factsOf(const ExplorerNode &node, const Step &step) {
+  if (!node.actions || !step.reply.empty())
+    return nullptr;
+  for (const Action &action : *node.actions)
+    if (action.sketch && action.pass == step.pass && action.kernel == step.kernel)
+      return &action.facts;
+  return nullptr;
 }
 
 llvm::Expected<std::vector<Action>> Explorer::actionsAfter(const NodeId &id,
@@ -284,6 +302,12 @@ void Explorer::record(const Attempt &attempt, const Digest &code) {
     e.achievedGain = e.creditGain =
         touchedGain(parent.judgement, nodes.at(attempt.node).judgement, attempt.step.kernel)
             .value_or(attempt.gain());
+  if (const NestFacts *facts = factsOf(parent, attempt.step))
+    for (const auto &[name, value] : attempt.step.parameters)
+      if (auto estimate = facts->estimatesUs.find(value); estimate != facts->estimatesUs.end()) {
+        e.nest = facts->figures;
+        e.estimatedUs = estimate->second;
+      }
   if (attempt.usable() && attempt.modelledUs > 0 && attempt.parentModelledUs > 0)
     e.modelledGain = std::log(attempt.parentModelledUs / attempt.modelledUs);
   e.program = options.program;

@@ -115,7 +115,7 @@ llvm::Error kbopt::tryFirstSteps(Explorer &explorer) {
   const SearchOptions &options = explorer.settings();
   bool endsEarly = explorer.measures() || options.budgetSeconds > 0;
   const ExplorerNode &node = explorer.node(explorer.origin());
-  if (!options.sketches || !endsEarly || explorer.mustEnd() || isAtFloor(node))
+  if (!options.sketches || !endsEarly || explorer.mustEnd() || isAtFloor(explorer, node))
     return llvm::Error::success();
   return FirstSteps(explorer).run();
 }

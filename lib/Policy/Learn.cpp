@@ -17,9 +17,13 @@ void Explorer::credit(const NodeId &parent, const Step &move, double later) {
 llvm::Error Explorer::learn() {
   if (llvm::Error error = reflect())
     return error;
+  recall();
+  return llvm::Error::success();
+}
+
+void Explorer::recall() {
   if (options.memory)
     believe();
-  return llvm::Error::success();
 }
 
 /// Folds what the search began with and all that it saw since.

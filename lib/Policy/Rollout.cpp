@@ -152,7 +152,7 @@ private:
   llvm::Expected<std::vector<StepOption>> open(const Trajectory &trajectory,
                                                const Planned &planned) {
     const ExplorerNode &node = explorer.node(trajectory.at);
-    if (isAtFloor(node))
+    if (isAtFloor(explorer, node))
       return std::vector<StepOption>();
     llvm::Expected<llvm::ArrayRef<Action>> actions = explorer.actions(node.id);
     if (!actions)

@@ -64,6 +64,8 @@ llvm::Expected<SearchResult> Strategy::run(Environment &environment, const Knowl
   if (early && !*early)
     if (llvm::Error error = tryFirstSteps(explorer))
       early = std::move(error);
+  if (early)
+    explorer.recall();
   llvm::Expected<SearchEnd> end = !early   ? llvm::Expected<SearchEnd>(early.takeError())
                                   : *early ? llvm::Expected<SearchEnd>(**early)
                                            : explore(explorer);

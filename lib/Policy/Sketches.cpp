@@ -63,7 +63,7 @@ public:
 private:
   /// None where the search must end, or nothing is left to gain.
   llvm::Expected<llvm::ArrayRef<Action>> actionsAtStart() {
-    if (explorer.mustEnd() || isAtFloor(explorer.node(start)))
+    if (explorer.mustEnd() || isAtFloor(explorer, explorer.node(start)))
       return llvm::ArrayRef<Action>();
     return explorer.actions(start);
   }
@@ -153,7 +153,7 @@ private:
   /// a sketch printed are not sketched again.
   llvm::Expected<std::optional<Action>> nextAction() {
     const ExplorerNode &node = explorer.node(at);
-    if (isAtFloor(node))
+    if (isAtFloor(explorer, node))
       return std::nullopt;
     std::optional<Action> chosen;
     size_t least = 0;

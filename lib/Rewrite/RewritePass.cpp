@@ -22,9 +22,7 @@ using llvm::StringRef;
 
 RewritePass::~RewritePass() = default;
 
-std::vector<std::string> RewritePass::choices(const PassContext &, const Site &) const {
-  return {};
-}
+SiteChoices RewritePass::choices(const PassContext &, const Site &) const { return {}; }
 
 static llvm::Error badValue(const PassInfo &pass, const OptionInfo &option, StringRef value,
                             const llvm::Twine &wanted) {

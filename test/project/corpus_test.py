@@ -12,7 +12,7 @@ import raised
 
 class Understand(unittest.TestCase):
     def test_result(self):
-        text = ("state: uncoalesced_access, then balanced\n  modelled on h200: 9.0 us; the roofline allows 1.25 us\n[1] a  correct\n"
+        text = ("state: uncoalesced_access, then balanced\n  modelled on h200: 9.0 us; no rewrite goes below 1.25 us\n[1] a  correct\n"
                 "[2] b  incorrect (G6, correctness): x\nresult: 2.50 x faster, 10.00 -> 4.00 us, measured on h200\n"
                 "replay: kb-opt -passes='a{kernel=k},b' k.cu -- -O3\n")
         result = corpus.understand(0, text)

@@ -33,6 +33,8 @@ const Option options[] = {
      &Arguments::knowledge},
     {"--from", "NAME", "chip that was tried on", &Arguments::from},
     {"--to", "NAME", "chip to predict for", &Arguments::to},
+    {"--program", "NAME", "only programs whose name in the records begins so, in detail",
+     &Arguments::program},
     {"--only", "pairs|steps", "one of the two kinds of line (both)", &Arguments::only,
      " pairs steps "},
     {"-o", "FILE", "write there, whole or not at all (stdout)", &Arguments::output},

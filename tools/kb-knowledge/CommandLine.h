@@ -18,7 +18,7 @@ namespace kbopt {
 /// What a verb is given; each verb has some of the options.
 struct Arguments {
   std::vector<std::string> words; ///< states, files
-  std::string chip = "h200", device = "cpu", shape, from, to, output, only;
+  std::string chip = "h200", device = "cpu", shape, from, to, output, only, program;
   std::vector<std::string> knowledge, after;
   unsigned limit = 8;
   bool json = false, dryRun = false;

@@ -19,6 +19,8 @@ llvm::Expected<ExitStatus> runTransfer(const Arguments &);
 llvm::Expected<ExitStatus> runFold(const Arguments &);
 llvm::Expected<ExitStatus> runDiff(const Arguments &);
 llvm::Expected<ExitStatus> runMerge(const Arguments &);
+llvm::Expected<ExitStatus> runImport(const Arguments &);
+llvm::Expected<ExitStatus> runSchedules(const Arguments &);
 llvm::Expected<ExitStatus> runVerify(const Arguments &);
 llvm::Expected<ExitStatus> runExport(const Arguments &);
 llvm::Expected<ExitStatus> runPrune(const Arguments &);

@@ -79,6 +79,34 @@ does not exist is made.
 )",
      {},
      runMerge},
+    {"import",
+     "TARGET FILE...",
+     2,
+     ~0u,
+     "name records that something else than a search made",
+     R"(Each line of FILE is a record as docs/Knowledge.md lists its fields, without `id`
+and `v`: measurements of one's own become evidence. Either all of them are added
+to TARGET, or none.
+
+  kb-knowledge import ~/.local/share/kb-opt/knowledge measured.jsonl
+)",
+     {},
+     runImport},
+    {"schedules",
+     "[LOG...]",
+     0,
+     ~0u,
+     "how well evidence orders schedules, program by program",
+     R"(The schedules that were tried of each kernel, in the order that the records of all
+other programs give, against the order of the model: the best time over that of
+the first, the same of the best of four, how many are tried until one is within
+5 % of the best, and the rank correlation of places and times. With --program also
+each schedule, and whose records spoke.
+
+  kb-knowledge schedules --program=2f
+)",
+     {"--program", "--json"},
+     runSchedules},
     {"verify",
      "[LOG...]",
      0,

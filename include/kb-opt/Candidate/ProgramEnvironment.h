@@ -32,7 +32,8 @@ public:
   llvm::Expected<StepOutcome> rewrite(const NodeId &node, const Step &step) override;
   llvm::Expected<NodeJudgement> judge(const NodeId &node) override;
   llvm::Expected<NodeJudgement> confirm(const NodeId &node) override;
-  llvm::Expected<NodeJudgement> examine(const NodeId &node, const NodeJudgement &judged) override;
+  llvm::Expected<NodeJudgement> examine(const NodeId &node, const NodeJudgement &judged,
+                                        bool whole) override;
   bool screens() const override { return measures(); }
   llvm::Expected<NodeJudgement> screen(const NodeId &node) override;
   std::optional<double> proofSeconds() override;

@@ -7,6 +7,7 @@
 #ifndef KBOPT_CANDIDATE_SITERECORD_H
 #define KBOPT_CANDIDATE_SITERECORD_H
 
+#include "kb-opt/Core/NestFacts.h"
 #include "llvm/Support/JSON.h"
 #include <map>
 #include <string>
@@ -20,6 +21,7 @@ struct SiteRecord {
   bool assisted = false;                     ///< a model must be asked first
   std::map<std::string, std::string> values; ///< of options, that the pass begins with
   std::vector<std::string> choices;          ///< RewritePass::choices
+  NestFacts facts = {};                      ///< that go with them
 };
 
 llvm::json::Value toJSON(const SiteRecord &record);

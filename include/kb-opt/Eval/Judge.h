@@ -324,9 +324,10 @@ public:
                                   llvm::ArrayRef<JudgedStep> steps,
                                   const CandidatePromise &promise);
 
-  /// G7 on every case of the final check, for a candidate that passed a search's gates.
+  /// G7 on every case of the final check, and, if \p whole, G14, for a candidate that passed a
+  /// search's gates.
   llvm::Expected<Verdict> examine(const ProgramArtefacts &candidate,
-                                  const CandidatePromise &promise);
+                                  const CandidatePromise &promise, bool whole);
 
   /// The original measured against itself on the recorded case. Only with a GPU.
   llvm::Expected<const TimingReport &> originalTiming();

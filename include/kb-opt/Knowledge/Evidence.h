@@ -39,6 +39,10 @@ struct Evidence {
   std::string cause;
   std::optional<double> predictedGain;
   std::optional<double> achievedGain; ///< this step's own; only where correct
+  /// Of a whole schedule: figures of the nest (NestFacts), and what the nest's model says a launch
+  /// takes with it, in microseconds.
+  std::map<std::string, double> nest;
+  std::optional<double> estimatedUs;
   /// What the cost model says of the step, of all launches; only where times are measured and
   /// correct.
   std::optional<double> modelledGain;
@@ -68,6 +72,8 @@ struct Evidence {
 /// A missing, mistyped or unknown field, a newer version, an `id` that does not
 /// match the content, or another kind of record is a `StoreError` that names it.
 llvm::Expected<Evidence> parseEvidence(llvm::StringRef line);
+/// The same of an attempt that something else than a search made: it has no `id` and no `v`.
+llvm::Expected<Evidence> parseUnnamedEvidence(llvm::StringRef line);
 
 } // namespace kbopt
 

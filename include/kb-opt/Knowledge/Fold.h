@@ -38,6 +38,7 @@ struct PassStatistics {
 /// Modelled and measured gains of one chip are kept apart by `device`.
 struct PassKey {
   std::string state, pass, chip, device;
+  std::string shape = {}; ///< of the kernel; empty: unknown
   auto operator<=>(const PassKey &) const = default;
 };
 

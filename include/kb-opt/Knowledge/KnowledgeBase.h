@@ -11,6 +11,7 @@
 
 #include "kb-opt/Knowledge/Catalogue.h"
 #include "kb-opt/Knowledge/Fold.h"
+#include "kb-opt/Knowledge/ScheduleRanking.h"
 #include "kb-opt/Knowledge/State.h"
 
 namespace kbopt {
@@ -33,7 +34,8 @@ struct Prediction {
 struct PredictionRow {
   PassKey key;
   PassStatistics statistics;
-  double weight = 0; ///< how far it counts here, in [0, 1]: trust times kinship of the states
+  double weight =
+      0; ///< how far it counts here, in [0, 1]: trust times kinship of states and shapes
 };
 
 /// What a prediction is made of.
@@ -61,6 +63,9 @@ public:
   explicit KnowledgeBase(ChipInfo chip, std::string device = "cpu-modelled",
                          const Catalogue &catalogue = Catalogue::builtin());
 
+  /// The same seed alone, for the same chip and device.
+  KnowledgeBase withoutEvidence() const;
+
   /// Adds records and folds again. Not thread-safe against readers.
   void learn(const EvidenceSet &more);
 
@@ -81,14 +86,21 @@ public:
   /// Whether the counters of a kernel, \p metrics, say that \p pass has nothing to gain on it
   /// (`Optimization::when`). False where they do not say.
   bool isPointless(llvm::StringRef pass, const MetricMap &metrics) const;
-  /// Texts of parameters ("factor=4") that worked for \p pass in \p state on
-  /// this chip and device or another, best first.
-  std::vector<std::string> knownParameters(const State &state, llvm::StringRef pass) const;
+  /// Texts of parameters ("factor=4") that worked for \p pass in \p state, on kernels of \p shape
+  /// above all, on this chip and device or another, best first.
+  std::vector<std::string> knownParameters(const State &state, llvm::StringRef pass,
+                                           llvm::StringRef shape = "") const;
   /// The \p limit best predictions for \p state, best first: passes that answer
   /// one of its bottlenecks, that evidence has seen in it, or that were proposed.
   std::vector<RetrievedEntry> retrieve(const State &state, llvm::StringRef shape,
                                        unsigned limit = 8,
                                        const std::vector<std::string> &predecessors = {}) const;
+  /// \p schedules of a kernel, most promising first by the model, in the order in which they should
+  /// be tried by what is known of kernels like it.
+  std::vector<std::string> orderSchedules(const NestFacts &facts,
+                                          llvm::ArrayRef<std::string> schedules) const;
+  /// Whose schedules decide that order, the nearest kernel first; empty: the model alone does.
+  std::vector<RankingVoice> scheduleVoices(const NestFacts &facts) const;
   /// How far evidence from \p chipName and \p device counts here, in [0, 1]:
   /// `chipSimilarity`, halved between modelled and measured times.
   double trust(const std::string &chipName, llvm::StringRef device) const;
@@ -97,6 +109,7 @@ private:
   /// The gain and where it comes from.
   std::pair<double, llvm::StringRef> prior(const State &state, llvm::StringRef pass,
                                            llvm::StringRef shape) const;
+  ScheduleRanking::Trust trustOfChips() const;
   double learntEdge(llvm::StringRef before, llvm::StringRef after) const;
   double opens(const State &state, llvm::StringRef pass,
                const std::vector<std::string> &predecessors) const;
@@ -106,6 +119,7 @@ private:
   const Catalogue *seed;
   EvidenceSet records;
   FoldedKnowledge knowledge;
+  ScheduleRanking ranking;
   /// Filled by the constructor and `learn`.
   std::map<std::string, double> similarity;
 };
@@ -114,6 +128,9 @@ private:
 /// names: 1 for the same, a half between a state and its refinement, a quarter
 /// between refinements of one state, else 0.
 double stateKinship(llvm::StringRef seen, llvm::StringRef here);
+/// The same for a kernel that is in state \p here: what was seen in its second bottleneck counts by
+/// a quarter.
+double stateKinship(llvm::StringRef seen, const State &here);
 
 /// Where the user's own knowledge lies: `userDataDirectory()/knowledge`, with
 /// evidence.jsonl and, where wanted, devices/*.json.

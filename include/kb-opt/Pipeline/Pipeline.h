@@ -10,6 +10,7 @@
 #define KBOPT_PIPELINE_PIPELINE_H
 
 #include "kb-opt/Assisted/Refusal.h"
+#include "kb-opt/Core/NestFacts.h"
 #include "kb-opt/Core/Remark.h"
 #include "kb-opt/Pipeline/PipelineText.h"
 #include "kb-opt/Rewrite/RecordedLaunch.h"
@@ -119,6 +120,7 @@ struct Opportunity {
   std::string reason;
   /// Where it applies: RewritePass::choices.
   std::vector<std::string> choices;
+  NestFacts facts; ///< SiteChoices::facts
   std::string file;
   unsigned line = 0;
   unsigned column = 0;

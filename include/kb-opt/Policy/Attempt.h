@@ -8,6 +8,7 @@
 #ifndef KBOPT_POLICY_ATTEMPT_H
 #define KBOPT_POLICY_ATTEMPT_H
 
+#include "kb-opt/Core/NestFacts.h"
 #include "kb-opt/Core/Step.h"
 #include "kb-opt/Knowledge/Evidence.h"
 
@@ -43,6 +44,8 @@ struct Action {
   bool composes = false;
   /// Findings about programs name its pass.
   bool isNamed = false;
+  /// Of a sketch: what its schedules are judged by.
+  NestFacts facts = {};
 
   Step step(std::map<std::string, std::string> parameters = {}) const;
 };

@@ -55,8 +55,9 @@ std::optional<std::map<std::string, std::string>> nextParameters(const Explorer 
                                                                  const Action &action,
                                                                  const Planned &planned);
 
-/// Whether nothing is left to win: within 2 % of the roofline floor.
-bool isAtFloor(const ExplorerNode &node);
+/// Whether nothing is left to win: within 2 % of the attainable time, or, where that is not known,
+/// of the roofline floor of the program's kernels.
+bool isAtFloor(const Explorer &explorer, const ExplorerNode &node);
 
 /// One of \p moves, which are not empty, in proportion to the weights.
 const StepOption &drawn(llvm::ArrayRef<StepOption> moves, Random &random);

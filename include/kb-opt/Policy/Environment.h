@@ -51,8 +51,9 @@ struct NodeJudgement {
   double timeUs = 0; ///< only where correct
   /// Where `timeUs` is measured: what the cost model says; 0: nothing.
   double modelledUs = 0;
-  double floorUs = 0; ///< 0: unknown
-  Digest code;        ///< of machine code and plan; needed for the root alone
+  double floorUs = 0;        ///< of its kernels as they are, with their launches; 0: unknown
+  AttainableTime attainable; ///< of the root alone
+  Digest code;               ///< of machine code and plan; needed for the root alone
   State state;
   MetricMap metrics; ///< that `state` follows from
   std::vector<std::string> features;
@@ -91,9 +92,10 @@ public:
   virtual llvm::Expected<NodeJudgement> judge(const NodeId &node) = 0;
   /// `judge` with every gate on every case, for the winner; by default the same.
   virtual llvm::Expected<NodeJudgement> confirm(const NodeId &node) { return judge(node); }
-  /// Holds \p node, which passed `judge` as \p judged, against every case of G7: later steps are to
-  /// build on it. By default nothing more is asked.
-  virtual llvm::Expected<NodeJudgement> examine(const NodeId &node, const NodeJudgement &judged) {
+  /// Holds \p node, which passed `judge` as \p judged, against every case of G7, and, if \p whole,
+  /// against G14: later steps are to build on it. By default nothing more is asked.
+  virtual llvm::Expected<NodeJudgement> examine(const NodeId &node, const NodeJudgement &judged,
+                                                bool whole) {
     return judged;
   }
 

@@ -30,7 +30,8 @@ struct ExplorerNode {
   const State &stateOf(const std::string &kernel) const;
   const std::string &shapeOf(const std::string &kernel) const;
   const MetricMap &metricsOf(const std::string &kernel) const;
-  /// Part of the program's time that \p kernel takes; 1 where unknown.
+  /// Part of the time of the program's kernels that \p kernel takes: 0 where the program runs
+  /// others alone, 1 for the host, and where no times are known.
   double shareOf(const std::string &kernel) const;
 };
 
@@ -97,11 +98,17 @@ public:
   /// Raises the credit of the step \p move at \p parent to its own gain and \p later,
   /// what the steps behind it are worth to it.
   void credit(const NodeId &parent, const Step &move, double later);
-  /// What is believed since `start` or the last `learn`.
+  /// Folds what was seen so far, which no model is asked about.
+  void recall();
+  /// What is believed since `start`, the last `recall` or the last `learn`.
   const KnowledgeBase &knowledge() const { return believed; }
   /// The end of a batch: the evidence is folded, and a model may say what it teaches.
   llvm::Error learn();
   double bestUs() const { return best; }
+  /// Of the original; nothing is known of it to a search without a profile.
+  AttainableTime attainable() const {
+    return options.profile ? result.original.attainable : AttainableTime();
+  }
   const std::vector<Step> &bestPipeline() const { return nodes.at(bestNode).pipeline; }
   /// Correct programs that are faster than the original, fastest first; of equally
   /// fast ones the shorter pipeline, of those with equal machine code one.
@@ -156,6 +163,8 @@ private:
   void settle(Pending &pending, std::set<NodeId> &coming, std::map<Digest, NodeId> &comingCode,
               bool mayJudge);
   Attempt resolve(const Pending &pending);
+  /// Puts the schedules of \p action, a sketch, in the order of what is believed.
+  void rank(Action &action) const;
   void addNode(const NodeId &id, const Digest &code, const NodeJudgement &judgement,
                std::vector<Step> pipeline, const NodeId &parent);
   void record(const Attempt &attempt, const Digest &code);
@@ -263,6 +272,7 @@ private:
   std::map<std::pair<std::string, std::string>, std::vector<ParameterRange>> rangesOf;
   std::map<std::tuple<NodeId, std::string, std::string, unsigned>, unsigned> asked;
   std::set<std::string> suggestedStates;  ///< that `suggest` was asked about
+  std::set<unsigned> succeeded;           ///< trajectories with a program that was examined
   std::map<Digest, ModelRole> replyRoles; ///< the role that gave a reply first
   unsigned batches = 0;                   ///< learnt from
   size_t reflectedUpTo = 0;               ///< records that earlier batches had

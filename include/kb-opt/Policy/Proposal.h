@@ -9,6 +9,7 @@
 #ifndef KBOPT_POLICY_PROPOSAL_H
 #define KBOPT_POLICY_PROPOSAL_H
 
+#include "kb-opt/Core/AttainableTime.h"
 #include "kb-opt/Knowledge/Prompt.h"
 #include "kb-opt/Policy/Attempt.h"
 
@@ -49,6 +50,7 @@ struct ProposalRequest {
   std::string shape;
   std::vector<std::string> features;
   double timeUs = 0, originalUs = 0; ///< of the program
+  AttainableTime attainable;         ///< of the original
   double share = 1;                  ///< of the program's time that the kernel takes
   std::vector<Step> pipeline;        ///< from the original to the node
   Prediction prediction;

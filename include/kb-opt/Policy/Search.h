@@ -68,8 +68,8 @@ struct SearchOptions {
   bool sketches = true;
 
   //===-- Ablations (KernelBlaster, section 6) ----------------------------===//
-  /// False: nothing is known at the start, not even the seed, and nothing is taken
-  /// from one state to the next. Evidence is recorded all the same.
+  /// False: nothing but the seed is known at the start, and nothing is taken from one state to the
+  /// next. What may be chosen stays the same, and evidence is recorded.
   bool memory = true;
   /// False: times of whole programs and nothing else; no states, no metrics, no
   /// roofline.

@@ -9,6 +9,7 @@
 #ifndef KBOPT_REWRITE_REWRITEPASS_H
 #define KBOPT_REWRITE_REWRITEPASS_H
 
+#include "kb-opt/Core/NestFacts.h"
 #include "kb-opt/Core/PassInfo.h"
 #include "kb-opt/Rewrite/PassContext.h"
 #include "kb-opt/Source/Edits.h"
@@ -102,6 +103,12 @@ struct Rewrite {
 /// The option of a pass whose values `RewritePass::choices` lists.
 inline constexpr llvm::StringLiteral choiceOption = "as";
 
+/// What is worth trying at a site.
+struct SiteChoices {
+  std::vector<std::string> values; ///< of the option `choiceOption`, most promising first
+  NestFacts facts = {};            ///< where they are whole schedules
+};
+
 /// One optimization. Stateless: `rewrite` is a function of its arguments.
 class RewritePass {
 public:
@@ -117,9 +124,9 @@ public:
   virtual llvm::Expected<Rewrite> rewrite(const PassContext &context, const Site &site,
                                           const PassOptions &options) const = 0;
 
-  /// Values of the option `choiceOption` that are worth trying at \p site, where the pass applies;
-  /// most promising first. A search tries them together before anything else. By default none.
-  virtual std::vector<std::string> choices(const PassContext &context, const Site &site) const;
+  /// Values that are worth trying at \p site, where the pass applies. A search tries them together
+  /// before anything else. By default none.
+  virtual SiteChoices choices(const PassContext &context, const Site &site) const;
 
   /// Whether it changes the schedule of raised kernels: then adjacent steps of a pipeline work on
   /// one nest, and `rewrite` is given the program before the first of them.

@@ -10,6 +10,7 @@
 
 #include "kb-opt/Rewrite/RewritePass.h"
 #include "kb-opt/Schedule/Estimate.h"
+#include "kb-opt/Schedule/NestFigures.h"
 #include "kb-opt/Schedule/ScheduleText.h"
 
 namespace kbopt {

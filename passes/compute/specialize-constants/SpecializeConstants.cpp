@@ -230,7 +230,7 @@ public:
 
   /// What the workload passed: first everything below the limit, then only what is as small as the
   /// widths, strides and flags of a program are.
-  std::vector<std::string> choices(const PassContext &context, const Site &site) const override {
+  SiteChoices choices(const PassContext &context, const Site &site) const override {
     const KernelView &kernel = *site.kernel;
     std::vector<std::string> found;
     for (int64_t limit : {largestRecorded, largestProperty}) {
@@ -245,7 +245,7 @@ public:
       if (!text.empty() && !llvm::is_contained(found, text))
         found.push_back(text);
     }
-    return found;
+    return {found};
   }
 
   llvm::Expected<Rewrite> rewrite(const PassContext &context, const Site &site,

@@ -55,11 +55,17 @@ class ScheduleKernel : public SchedulePass {
     return mostPromising(context, nest);
   }
 
-  std::vector<std::string> choices(const PassContext &context, const Site &site) const override {
-    std::vector<std::string> texts;
-    for (const RankedSchedule &each : ranked(context, *site.kernel, context.weakestPromise()))
-      texts.push_back(scheduleText(each.schedule));
-    return texts;
+  SiteChoices choices(const PassContext &context, const Site &site) const override {
+    SiteChoices choices;
+    for (const RankedSchedule &each : ranked(context, *site.kernel, context.weakestPromise())) {
+      choices.values.push_back(scheduleText(each.schedule));
+      if (each.estimate)
+        choices.facts.estimatesUs[choices.values.back()] = each.estimate->us;
+    }
+    if (!choices.values.empty())
+      choices.facts.figures =
+          nestFigures(context.raised(*site.kernel).nest, knownSizes(context, *site.kernel));
+    return choices;
   }
 
   llvm::Expected<Schedule> reschedule(const PassContext &context, kb::NestOp nest, const Schedule *,
@@ -82,7 +88,8 @@ class ScheduleKernel : public SchedulePass {
 
   std::vector<std::string> alternatives(const PassContext &context, const Site &site,
                                         const PassOptions &options) const override {
-    return options.string("as").empty() ? choices(context, site) : std::vector<std::string>();
+    return options.string("as").empty() ? choices(context, site).values
+                                        : std::vector<std::string>();
   }
 };
 

@@ -11,7 +11,7 @@ sys.dont_write_bytecode = True
 import ranking
 
 LOG = """state: memory_latency_bound
-  measured on NVIDIA H200: 100.00 us, modelled 90.00 us; the roofline allows 10.00 us
+  measured on NVIDIA H200: 100.00 us, modelled 90.00 us; no rewrite goes below 10.00 us
 [sketch] schedule{as="map block=256" kernel=k}  correct, measured 50.00 us, 2.00 x of the step before (modelled 1.50 x)
 best 2.00 x, 1 candidate
 [sketch] schedule{as="map block=64" kernel=k}  correct, measured 80.00 us, 1.25 x of the step before (modelled 1.60 x)

@@ -121,7 +121,7 @@ TEST_F(JudgeTest, ExaminationLooksAtCasesThatASearchLeavesOut) {
   Judge judge(artefacts("original"), compiler, device, cases, clock, options);
   auto searched = judge.judge(artefacts("late"), rewritten("late"), promise, JudgeEffort::Search);
   ASSERT_TRUE(searched && searched->isCorrect()) << searched->summary();
-  auto examined = judge.examine(artefacts("late"), promise);
+  auto examined = judge.examine(artefacts("late"), promise, /*whole=*/false);
   ASSERT_TRUE(bool(examined));
   EXPECT_EQ(examined->gate, GateId::G7);
 }

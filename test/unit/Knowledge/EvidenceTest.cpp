@@ -63,6 +63,22 @@ TEST(Evidence, ALineReadsBackTheSame) {
   EXPECT_EQ(again.reason, failed.reason);
 }
 
+TEST(Evidence, AScheduleHasItsNest) {
+  Evidence record = sample();
+  record.nest = {{"fits-rows", 1}, {"points", 12.5}};
+  record.estimatedUs = 4.25;
+  std::string line = record.toLine();
+  EXPECT_NE(line.find("\"v\":4"), std::string::npos);
+  Evidence again = llvm::cantFail(parseEvidence(line));
+  EXPECT_EQ(again.nest, record.nest);
+  EXPECT_EQ(again.estimatedUs, 4.25);
+  EXPECT_EQ(again.toLine(), line);
+  EXPECT_EQ(errorOf(replaced(line, "12.5", "\"wide\"")),
+            "field 'nest': field 'points' is no number");
+  EXPECT_EQ(errorOf(replaced(line, "{\"fits-rows\":1,\"points\":12.5}", "3")),
+            "field 'nest' is no object");
+}
+
 TEST(Evidence, NamesAWordThatItDoesNotKnow) {
   Evidence failed = sample();
   failed.gate = GateId::G6;
@@ -141,8 +157,8 @@ TEST(Evidence, BadRecordsSayWhatIsWrong) {
   std::string line = sample().toLine();
   EXPECT_EQ(errorOf("7"), "it is no JSON object");
   EXPECT_EQ(errorOf("{}"), "field 'v' is missing");
-  EXPECT_EQ(errorOf(replaced(line, "\"v\":1", "\"v\":4")),
-            "it was written by a newer kb-opt (version 4)");
+  EXPECT_EQ(errorOf(replaced(line, "\"v\":1", "\"v\":5")),
+            "it was written by a newer kb-opt (version 5)");
   EXPECT_EQ(errorOf(replaced(line, "\"v\":1", "\"v\":2")), "field 'v' does not match the content");
   EXPECT_EQ(errorOf(replaced(line, "\"v\":1", "\"kind\":\"lesson\",\"v\":1")),
             "field 'kind' is not 'attempt'");

@@ -110,7 +110,7 @@ TEST(Finding, BadFindingsSayWhatIsWrong) {
   EXPECT_EQ(changed("swap", "shop"), "field 'id' does not match the content");
   EXPECT_EQ(changed("\"lesson\"", "\"rumour\""), "field 'kind' is missing or unknown");
   EXPECT_EQ(changed("\"role\"", "\"rule2\""), "field 'rule2' is unknown");
-  EXPECT_EQ(changed("\"v\":2", "\"v\":4"), "it was written by a newer kb-opt (version 4)");
+  EXPECT_EQ(changed("\"v\":2", "\"v\":5"), "it was written by a newer kb-opt (version 5)");
   EXPECT_EQ(changed("\"v\":2", "\"v\":1"), "field 'v' does not match the content");
 }
 

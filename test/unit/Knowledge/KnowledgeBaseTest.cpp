@@ -205,3 +205,36 @@ TEST(KnowledgeBase, CountersRuleOutWhatCannotGain) {
   EXPECT_FALSE(base.isPointless("launch-bounds", {{"kbopt__waves", 4}}));
   EXPECT_FALSE(base.isPointless("unroll-loop", full));
 }
+
+TEST(KnowledgeBase, EvidenceOfTheSecondBottleneckCountsByAQuarter) {
+  KnowledgeBase base = baseFor("h200");
+  base.learn(tries("unroll-loop", 0.5, 8));
+  State state = stateOf("memory_latency_bound");
+  EXPECT_EQ(base.predict(state, "unroll-loop", {}).observations, 0);
+  state.secondary = "uncoalesced_access";
+  EXPECT_NEAR(base.predict(state, "unroll-loop", {}).observations, 2, 1e-12);
+}
+
+TEST(KnowledgeBase, EvidenceOfAnotherShapeCountsByHalf) {
+  const EvidenceSet plain = tries("unroll-loop", 0.5, 8);
+  EvidenceSet set;
+  for (const auto &[id, record] : plain.records()) {
+    Evidence shaped = record;
+    shaped.shape = "reduction";
+    set.insert(shaped);
+  }
+  KnowledgeBase base = baseFor("h200");
+  base.learn(set);
+  const State state = stateOf("uncoalesced_access");
+  EXPECT_NEAR(base.predict(state, "unroll-loop", {}, "reduction").observations, 8, 1e-12);
+  EXPECT_NEAR(base.predict(state, "unroll-loop", {}, "stencil").observations, 4, 1e-12);
+  EXPECT_NEAR(base.predict(state, "unroll-loop", {}).observations, 8, 1e-12) << "unknown here";
+}
+
+TEST(KnowledgeBase, WithoutEvidenceTheSeedStays) {
+  KnowledgeBase base = baseFor("h200"), bare = base.withoutEvidence();
+  base.learn(tries("unroll-loop", 0.9, 8));
+  const State state = stateOf("uncoalesced_access");
+  EXPECT_EQ(base.withoutEvidence().predict(state, "unroll-loop", {}).logGain,
+            bare.predict(state, "unroll-loop", {}).logGain);
+}

@@ -4,7 +4,7 @@
 
 using namespace kbopt;
 
-TEST(Ablations, WithoutMemoryNothingIsKnown) {
+TEST(Ablations, WithoutMemoryOnlyTheSeedIsKnown) {
   EvidenceSet earlier;
   for (int i = 0; i != 20; ++i) {
     Evidence record;
@@ -38,10 +38,8 @@ TEST(Ablations, WithoutMemoryNothingIsKnown) {
   };
   std::map<std::string, unsigned> with = firsts(true), without = firsts(false);
   EXPECT_GT(with["unroll-loop"], 140u);
-  for (const auto &[pass, count] : without) {
-    EXPECT_GT(count, 30u) << pass; // of 200, four passes alike
-    EXPECT_LT(count, 75u) << pass;
-  }
+  EXPECT_LT(without["unroll-loop"], 40u) << "the seed thinks little of it here";
+  EXPECT_GT(without["coalesce-accesses"], 140u) << "the seed stays";
 }
 
 TEST(Ablations, WithoutMemoryNothingIsLearntOnTheWay) {

@@ -427,3 +427,40 @@ TEST(Explorer, PredecessorsAreThoseOfTheKernel) {
   EXPECT_EQ(node.predecessors("first"), (std::vector<std::string>{"a", "c"}));
   EXPECT_EQ(node.predecessors(""), (std::vector<std::string>{"a", "b", "c"}));
 }
+
+TEST(Explorer, AKernelThatIsNoLongerLaunchedHasNoShare) {
+  ExplorerNode node;
+  EXPECT_EQ(node.shareOf("k"), 1) << "nothing is known of kernels";
+  node.judgement.kernels["new"].timeUs = 30;
+  node.judgement.kernels["other"].timeUs = 10;
+  EXPECT_NEAR(node.shareOf("new"), 0.75, 1e-12);
+  EXPECT_EQ(node.shareOf("old"), 0);
+  EXPECT_EQ(node.shareOf(""), 1) << "of the host";
+}
+
+// A step on a kernel whose place another one took is not even drawn.
+TEST(Explorer, StepsOnKernelsThatDoNotRunAreNotTried) {
+  FakeEnvironment world;
+  world.passes = {{"unroll-loop", {{"", 0.5}}}, {"coalesce-accesses", {{"", 0.5}}}};
+  world.passes[1].kernel = "idle";
+  world.adjust = [](const FakeEnvironment::Moves &, NodeJudgement &judgement) {
+    judgement.kernels["k"] = {judgement.timeUs, judgement.state, ""};
+  };
+  SearchResult result = search(world, {});
+  EXPECT_NEAR(result.bestUs, 50, 1e-9);
+  for (const Attempt &attempt : result.attempts)
+    EXPECT_EQ(attempt.step.kernel, "k");
+}
+
+TEST(Explorer, NothingIsTriedWithinTwoPerCentOfTheAttainableTime) {
+  for (double kernels : {50.0, 93.5}) {
+    FakeEnvironment world;
+    fillWorld(world);
+    world.programFloorUs = 99; // of the kernels as they are, which a rewrite may replace
+    world.adjust = [kernels](const FakeEnvironment::Moves &moves, NodeJudgement &judgement) {
+      if (moves.empty())
+        judgement.attainable = {kernels, 5};
+    };
+    EXPECT_EQ(search(world, {}).attempts.empty(), kernels > 90);
+  }
+}

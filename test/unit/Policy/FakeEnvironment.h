@@ -47,6 +47,7 @@ struct FakePass {
   bool sketch = false;                         ///< its values are whole schedules
   bool isNamed = false;                        ///< by findings
   std::map<std::string, double> modelled = {}; ///< time by value that the cost model tells
+  NestFacts facts = {};                        ///< of a sketch
 
   const FakeReply *reply(llvm::StringRef digest) const {
     auto named = [&](const FakeReply &reply) { return reply.digest == digest; };
@@ -88,6 +89,8 @@ public:
   unsigned screened = 0;
   std::function<llvm::Error()> onConfirm = [] { return llvm::Error::success(); };
   std::function<bool(const Moves &)> refuseBest = [](const Moves &) { return false; };
+  std::function<bool(const Moves &)> refuseWhole = [](const Moves &) { return false; };
+  unsigned examinedWhole = 0;
   std::optional<double> proof; ///< seconds
   bool screens() const override { return screening; }
   std::optional<double> proofSeconds() override { return proof; }
@@ -112,9 +115,15 @@ public:
     return judgement;
   }
 
-  llvm::Expected<NodeJudgement> examine(const NodeId &node, const NodeJudgement &judged) override {
+  llvm::Expected<NodeJudgement> examine(const NodeId &node, const NodeJudgement &judged,
+                                        bool whole) override {
     NodeJudgement judgement = judged;
-    if (refuseBest(at(node))) {
+    examinedWhole += whole;
+    if (whole && refuseWhole(at(node))) {
+      judgement.verdict = VerdictKind::Incorrect;
+      judgement.gate = GateId::G14;
+      judgement.reason = "the program prints something else";
+    } else if (refuseBest(at(node))) {
       judgement.verdict = VerdictKind::Incorrect;
       judgement.gate = GateId::G7;
       judgement.reason = "wrong on another case";
@@ -137,6 +146,7 @@ public:
       action.assisted = !pass.replies.empty();
       action.sketch = action.composes = pass.sketch;
       action.isNamed = pass.isNamed;
+      action.facts = pass.facts;
       if (!pass.values.empty())
         action.ranges.push_back({"n", pass.values, pass.defaultValue});
       result.push_back(std::move(action));

@@ -304,3 +304,25 @@ TEST(Screening, ARefusedWinnerIsShownToTheDebugger) {
   ASSERT_EQ(result.pipeline.size(), 1u);
   EXPECT_EQ(result.pipeline.front().reply, "mended");
 }
+
+// What only the whole program shows is found before a trajectory builds on it, and once.
+TEST(Screening, ATrajectorysFirstSuccessIsRunWhole) {
+  FakeEnvironment world;
+  fillWorld(world);
+  world.refuseWhole = [](const FakeEnvironment::Moves &moves) {
+    return has(moves, "coalesce-accesses");
+  };
+  SearchOptions options;
+  options.trajectories = options.batch = 1;
+  SearchResult result = search(world, options);
+  EXPECT_EQ(result.refused.at("G14"), 1u);
+  unsigned kept = 0;
+  for (const Evidence &record : result.evidence)
+    if (record.gate == GateId::G14) {
+      ++kept;
+      EXPECT_EQ(record.verdict, VerdictKind::Incorrect);
+      EXPECT_FALSE(record.achievedGain);
+    }
+  EXPECT_EQ(kept, 1u);
+  EXPECT_EQ(world.examinedWhole, 2u) << "the refused one, and the next that passed";
+}

@@ -256,3 +256,66 @@ TEST(Sketches, LeavesLaunchesApartWhereThatIsFaster) {
   ASSERT_EQ(result.pipeline.size(), 1u);
   EXPECT_EQ(result.pipeline[0].pass, "schedule");
 }
+
+namespace {
+
+NestFacts productFacts() {
+  NestFacts facts;
+  facts.figures = {{"points", 20}, {"terms", 10}, {"loads", 2}};
+  facts.estimatesUs = {{"map unroll=1", 10}, {"rows team=32", 11}, {"columns team=8", 12}};
+  return facts;
+}
+
+/// Three schedules of a kernel, of which the last one is fastest.
+FakePass raised() {
+  FakePass pass{"schedule"};
+  pass.sketch = true;
+  pass.values = {"map unroll=1", "rows team=32", "columns team=8"};
+  pass.defaultValue = pass.values.front();
+  pass.factors = {{"map unroll=1", 0.9}, {"rows team=32", 0.7}, {"columns team=8", 0.3}};
+  pass.facts = productFacts();
+  return pass;
+}
+
+} // namespace
+
+TEST(Sketches, EveryJudgedScheduleIsAFactAboutItsNest) {
+  FakeEnvironment world;
+  world.measured = true;
+  world.passes = {raised()};
+  SearchOptions options;
+  options.tune = false;
+  SearchResult result = search(world, options);
+  ASSERT_EQ(result.evidence.size(), 3u);
+  for (const Evidence &record : result.evidence) {
+    EXPECT_EQ(record.nest, productFacts().figures);
+    EXPECT_EQ(record.estimatedUs, productFacts().estimatesUs.at(record.parameters.at("n")));
+  }
+}
+
+// The model prefers another one, and one candidate is all that may be judged.
+TEST(Sketches, WhatOneSearchSawIsWhereTheNextOneStarts) {
+  SearchOptions options;
+  options.tune = false;
+  FakeEnvironment world;
+  world.measured = true;
+  world.passes = {raised()};
+  SearchResult first = search(world, options);
+  EvidenceSet seen;
+  for (Evidence record : first.evidence) {
+    record.parameters["as"] = record.parameters.at("n"); // the real pass's option
+    seen.insert(record);
+  }
+  options.budgetCandidates = 1;
+  auto next = [&](bool memory) {
+    KnowledgeBase knowledge = seedKnowledge();
+    knowledge.learn(seen);
+    options.memory = memory;
+    FakeEnvironment other;
+    other.measured = true;
+    other.passes = {raised()};
+    return search(other, options, "rollout", nullptr, std::move(knowledge)).bestUs;
+  };
+  EXPECT_NEAR(next(true), 30, 1e-9);
+  EXPECT_NEAR(next(false), 90, 1e-9);
+}

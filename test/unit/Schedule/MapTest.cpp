@@ -1,5 +1,6 @@
 //===- MapTest.cpp - Threads over independent points -----------------------===//
 #include "Nests.h"
+#include "kb-opt/Schedule/NestFigures.h"
 
 using namespace kbopt;
 
@@ -213,3 +214,21 @@ TEST_F(Map, ListsTheWidestAccessFirst) {
 }
 
 } // namespace
+
+TEST_F(Map, FiguresTellNestsApartBySizeAndByKind) {
+  kb::NestOp nest = line({});
+  EXPECT_TRUE(nestFigures(nest, {}).empty()) << "sizes are unknown";
+  LaunchSizes sizes;
+  sizes["n"] = 1023;
+  std::map<std::string, double> figures = nestFigures(nest, sizes);
+  EXPECT_EQ(figures["points"], 10);
+  EXPECT_EQ(figures["row"], 10);
+  EXPECT_EQ(figures["terms"], 1) << "one of them";
+  EXPECT_EQ(figures["dims"], 1);
+  EXPECT_EQ(figures["loads"], 1);
+  EXPECT_EQ(figures["stores"], 1);
+  EXPECT_EQ(figures["fits-map"], 1);
+  EXPECT_EQ(figures.count("fits-contraction"), 0u);
+  sizes["n"] = 2047;
+  EXPECT_EQ(nestFigures(nest, sizes)["points"], 11);
+}
