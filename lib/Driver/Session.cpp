@@ -272,10 +272,13 @@ static Digest runDigest(const Session &session) {
   if (session.gpu)
     builder.add(session.gpuFacts.name).add(session.gpuFacts.arch).add(session.gpuFacts.driver);
   for (const PassRegistration &pass : context.passes.passes())
-    if (pass.storage) // not part of the build
-      builder.add(pass.info->name)
-          .add(pass.info->assisted->matcher)
-          .add(pass.info->assisted->prompt);
+    if (pass.storage) { // not part of the build
+      builder.add(pass.info->name);
+      if (const AssistedForm *assisted = pass.info->assisted)
+        builder.add(assisted->matcher).add(assisted->prompt);
+      if (const RecipeForm *recipe = pass.info->recipe)
+        builder.add(recipe->before).add(recipe->after);
+    }
   return builder.finish();
 }
 

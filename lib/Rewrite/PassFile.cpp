@@ -22,6 +22,7 @@ namespace {
 struct StoredPass {
   PassInfo info{};
   AssistedForm assisted{};
+  RecipeForm recipe{};
   std::deque<std::string> strings;
   std::deque<std::vector<StringRef>> lists;
   std::vector<Assumption> assumes;
@@ -228,7 +229,7 @@ Error Reader::read() {
   if (Error error = fields(root,
                            {"name", "family", "summary", "description", "aliases", "states", "site",
                             "matcher", "promise", "assumes", "excludes", "enables", "retunes",
-                            "minimumChip", "allow", "parameters"},
+                            "minimumChip", "allow", "parameters", "rule"},
                            "a pass"))
     return error;
   if (Error error = readWords())
@@ -249,14 +250,17 @@ Error Reader::read() {
         return error;
   }
   into.assisted.parameters = into.parameters;
-  into.info.deterministic = false;
+  if (const YamlValue *rule = root.find("rule"); rule && rule->scalar != "example")
+    return rule->error("'" + rule->scalar + "' is no rule", "write: rule: example");
+  into.info.deterministic = root.find("rule") != nullptr;
   into.info.assisted = &into.assisted;
   return Error::success();
 }
 
 Error readTexts(FileSystem &files, StringRef folder, StoredPass &into) {
   std::string prompt = pathOf(folder, "prompt.md");
-  if (!files.exists(prompt))
+  const bool isRecipe = into.info.deterministic;
+  if (!isRecipe && !files.exists(prompt))
     return llvm::make_error<UsageError>(prompt + ": the file is missing",
                                         "it says what a model is told of the pass",
                                         ExitStatus::Diagnostics);
@@ -278,6 +282,17 @@ Error readTexts(FileSystem &files, StringRef folder, StoredPass &into) {
     return llvm::make_error<UsageError>(
         pathOf(folder, "examples") + ": before.cu and after.cu are there together or not at all",
         "", ExitStatus::Diagnostics);
+  if (!isRecipe)
+    return Error::success();
+  if (into.assisted.before.empty())
+    return llvm::make_error<UsageError>(
+        pathOf(folder, "examples") + ": before.cu and after.cu are missing",
+        "they are the rule of a pass with 'rule: example'; docs/Recipes.md describes them",
+        ExitStatus::Diagnostics);
+  into.recipe = {into.assisted.before, into.assisted.after};
+  into.info.recipe = &into.recipe;
+  if (into.assisted.prompt.empty()) // then a model is not asked
+    into.info.assisted = nullptr;
   return Error::success();
 }
 

@@ -3,13 +3,18 @@
 
 #include "kb-opt/Rewrite/PassRegistry.h"
 #include "kb-opt/Rewrite/DataPass.h"
+#include "kb-opt/Rewrite/Recipe.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace kbopt;
 using llvm::StringRef;
 
 std::unique_ptr<RewritePass> PassRegistration::create() const {
-  return make ? make() : std::make_unique<DataPass>(*info);
+  if (make)
+    return make();
+  if (info->recipe)
+    return std::make_unique<RecipePass>(*info);
+  return std::make_unique<DataPass>(*info);
 }
 
 void PassRegistry::add(PassRegistration registration) {

@@ -101,6 +101,12 @@ struct AssistedForm {
   bool allows(llvm::StringRef what) const;
 };
 
+/// A rule that is an example: what was done to one program is done to kernels like its own.
+struct RecipeForm {
+  /// examples/before.cu and after.cu; neither is empty.
+  llvm::StringRef before, after;
+};
+
 /// The static description of one pass. Its storage is constant; that of a built-in
 /// pass lives as long as the program, that of another as long as its registration.
 struct PassInfo {
@@ -127,8 +133,10 @@ struct PassInfo {
   bool exactChip = false;
   /// Null where a model cannot be asked.
   const AssistedForm *assisted = nullptr;
-  /// Whether C++ rewrites by itself; without it the pass needs a model.
+  /// Whether a rule, in C++ or by example, rewrites by itself; without it the pass needs a model.
   bool deterministic = true;
+  /// Null where the rule is no example.
+  const RecipeForm *recipe = nullptr;
 
   const OptionInfo *option(llvm::StringRef name) const;
   /// Why code for \p arch ("sm_90", "sm_90a") cannot have it; empty if it can.

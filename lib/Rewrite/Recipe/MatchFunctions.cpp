@@ -1,0 +1,195 @@
+//===- MatchFunctions.cpp - Two functions that do the same -----------------===//
+// SPDX-License-Identifier: Apache-2.0
+#include "MatchFunctions.h"
+#include "kb-opt/Rewrite/AstTools.h"
+
+using namespace kbopt;
+using namespace clang;
+
+namespace {
+
+std::string canonical(QualType type) { return type.getCanonicalType().getAsString(); }
+
+/// The binary operator that does the same with its operands exchanged.
+std::optional<BinaryOperatorKind> exchanged(BinaryOperatorKind kind) {
+  switch (kind) {
+  case BO_Add:
+  case BO_Mul:
+  case BO_And:
+  case BO_Or:
+  case BO_Xor:
+  case BO_EQ:
+  case BO_NE:
+    return kind;
+  case BO_LT:
+    return BO_GT;
+  case BO_GT:
+    return BO_LT;
+  case BO_LE:
+    return BO_GE;
+  case BO_GE:
+    return BO_LE;
+  default:
+    return std::nullopt;
+  }
+}
+
+class Matcher {
+public:
+  bool match(const Stmt *a, const Stmt *b);
+  bool bind(const ValueDecl *a, const ValueDecl *b);
+  Bindings bindings;
+
+private:
+  bool matchVariable(const Decl *a, const Decl *b);
+  bool matchReference(const DeclRefExpr *a, const DeclRefExpr *b);
+  bool matchBinary(const BinaryOperator *a, const BinaryOperator *b);
+  bool matchIncrement(const Stmt *a, const Stmt *b);
+  bool matchFor(const ForStmt *a, const ForStmt *b);
+  bool matchLeaf(const Expr *a, const Expr *b);
+  bool matchChildren(const Stmt *a, const Stmt *b);
+  /// Tries \p attempt, and undoes what it bound if it fails.
+  bool tried(llvm::function_ref<bool()> attempt) {
+    Bindings before = bindings;
+    Bindings reverse = bound;
+    if (attempt())
+      return true;
+    bindings = std::move(before);
+    bound = std::move(reverse);
+    return false;
+  }
+
+  Bindings bound; ///< the other way
+};
+
+bool Matcher::bind(const ValueDecl *a, const ValueDecl *b) {
+  auto there = bindings.find(a);
+  auto back = bound.find(b);
+  if (there != bindings.end() || back != bound.end())
+    return there != bindings.end() && there->second == b;
+  if (llvm::isa<ParmVarDecl>(a) != llvm::isa<ParmVarDecl>(b) ||
+      canonical(a->getType()) != canonical(b->getType()))
+    return false;
+  bindings[a] = b;
+  bound[b] = a;
+  return true;
+}
+
+bool Matcher::matchVariable(const Decl *a, const Decl *b) {
+  const auto *x = llvm::dyn_cast<VarDecl>(a), *y = llvm::dyn_cast<VarDecl>(b);
+  return x && y && x->hasAttr<CUDASharedAttr>() == y->hasAttr<CUDASharedAttr>() &&
+         x->getStorageClass() == y->getStorageClass() && bind(x, y) &&
+         match(x->getInit(), y->getInit());
+}
+
+bool Matcher::matchReference(const DeclRefExpr *a, const DeclRefExpr *b) {
+  const ValueDecl *x = a->getDecl(), *y = b->getDecl();
+  if (const auto *variable = llvm::dyn_cast<VarDecl>(x);
+      variable && (llvm::isa<ParmVarDecl>(x) || variable->isLocalVarDecl()))
+    return bind(x, y);
+  return x->getQualifiedNameAsString() == y->getQualifiedNameAsString() &&
+         canonical(x->getType()) == canonical(y->getType());
+}
+
+bool Matcher::matchBinary(const BinaryOperator *a, const BinaryOperator *b) {
+  if (a->getOpcode() == b->getOpcode() &&
+      tried([&] { return match(a->getLHS(), b->getLHS()) && match(a->getRHS(), b->getRHS()); }))
+    return true;
+  return exchanged(a->getOpcode()) == b->getOpcode() &&
+         tried([&] { return match(a->getLHS(), b->getRHS()) && match(a->getRHS(), b->getLHS()); });
+}
+
+/// The same but for whether the value before or after is the result, which is not used.
+bool Matcher::matchIncrement(const Stmt *a, const Stmt *b) {
+  const auto *x = llvm::dyn_cast_or_null<UnaryOperator>(a),
+             *y = llvm::dyn_cast_or_null<UnaryOperator>(b);
+  return x && y && x->isIncrementDecrementOp() && y->isIncrementDecrementOp()
+             ? x->isIncrementOp() == y->isIncrementOp() && match(x->getSubExpr(), y->getSubExpr())
+             : match(a, b);
+}
+
+bool Matcher::matchFor(const ForStmt *a, const ForStmt *b) {
+  return match(a->getInit(), b->getInit()) && match(a->getCond(), b->getCond()) &&
+         matchIncrement(a->getInc(), b->getInc()) && match(a->getBody(), b->getBody());
+}
+
+/// Whether two expressions of one class without operands, or what they have besides, are the same.
+bool Matcher::matchLeaf(const Expr *a, const Expr *b) {
+  if (const auto *x = llvm::dyn_cast<IntegerLiteral>(a))
+    return llvm::APInt::isSameValue(x->getValue(), llvm::cast<IntegerLiteral>(b)->getValue());
+  if (const auto *x = llvm::dyn_cast<FloatingLiteral>(a))
+    return x->getValue().bitwiseIsEqual(llvm::cast<FloatingLiteral>(b)->getValue());
+  if (const auto *x = llvm::dyn_cast<CXXBoolLiteralExpr>(a))
+    return x->getValue() == llvm::cast<CXXBoolLiteralExpr>(b)->getValue();
+  if (const auto *x = llvm::dyn_cast<UnaryOperator>(a))
+    return x->getOpcode() == llvm::cast<UnaryOperator>(b)->getOpcode();
+  if (const auto *x = llvm::dyn_cast<MemberExpr>(a))
+    return x->getMemberNameInfo().getAsString() ==
+           llvm::cast<MemberExpr>(b)->getMemberNameInfo().getAsString();
+  if (llvm::isa<ExplicitCastExpr, UnaryExprOrTypeTraitExpr>(a))
+    return canonical(a->getType()) == canonical(b->getType());
+  return llvm::isa<ArraySubscriptExpr, CallExpr, ConditionalOperator, InitListExpr>(a);
+}
+
+bool Matcher::matchChildren(const Stmt *a, const Stmt *b) {
+  auto x = a->child_begin(), y = b->child_begin();
+  for (; x != a->child_end() && y != b->child_end(); ++x, ++y)
+    if (!match(*x, *y))
+      return false;
+  return x == a->child_end() && y == b->child_end();
+}
+
+bool Matcher::match(const Stmt *a, const Stmt *b) {
+  if (!a || !b)
+    return !a && !b;
+  const auto *x = llvm::dyn_cast<Expr>(a), *y = llvm::dyn_cast<Expr>(b);
+  if (x && y) {
+    a = x = ast::strip(x);
+    b = y = ast::strip(y);
+    auto grid = ast::gridRefOf(x), other = ast::gridRefOf(y);
+    if (grid || other)
+      return grid && other && grid->builtin == other->builtin &&
+             grid->dimension == other->dimension;
+  }
+  if (a->getStmtClass() != b->getStmtClass())
+    return false;
+  if (const auto *reference = llvm::dyn_cast<DeclRefExpr>(a))
+    return matchReference(reference, llvm::cast<DeclRefExpr>(b));
+  if (const auto *compound = llvm::dyn_cast<CompoundAssignOperator>(a))
+    return compound->getOpcode() == llvm::cast<CompoundAssignOperator>(b)->getOpcode() &&
+           matchChildren(a, b);
+  if (const auto *binary = llvm::dyn_cast<BinaryOperator>(a))
+    return matchBinary(binary, llvm::cast<BinaryOperator>(b));
+  if (const auto *loop = llvm::dyn_cast<ForStmt>(a))
+    return matchFor(loop, llvm::cast<ForStmt>(b));
+  if (const auto *declarations = llvm::dyn_cast<DeclStmt>(a)) {
+    const auto *others = llvm::cast<DeclStmt>(b);
+    return llvm::equal(
+        declarations->decls(), others->decls(),
+        [&](const Decl *each, const Decl *other) { return matchVariable(each, other); });
+  }
+  if (x && y)
+    return matchLeaf(x, y) && matchChildren(a, b);
+  const bool isKnown = llvm::isa<CompoundStmt, IfStmt, WhileStmt, DoStmt, ReturnStmt, BreakStmt,
+                                 ContinueStmt, NullStmt>(a);
+  return isKnown && matchChildren(a, b);
+}
+
+} // namespace
+
+std::optional<Bindings> kbopt::matchFunctions(const FunctionDecl *pattern,
+                                              const FunctionDecl *function) {
+  Matcher matcher;
+  if (pattern->getNumParams() != function->getNumParams() ||
+      !matcher.match(pattern->getBody(), function->getBody()))
+    return std::nullopt;
+  // What the body does not use is bound in the order in which it stands.
+  for (const ParmVarDecl *parameter : pattern->parameters()) {
+    bool isBound = matcher.bindings.count(parameter);
+    for (const ParmVarDecl *other : function->parameters())
+      isBound = isBound || matcher.bind(parameter, other);
+    if (!isBound)
+      return std::nullopt;
+  }
+  return std::move(matcher.bindings);
+}
