@@ -87,7 +87,7 @@ static std::string scheduleLines(const PassContext &context, const KernelView &k
   std::string figures;
   for (const auto &[name, value] : nestFigures(raised.nest, knownSizes(context, kernel)))
     figures += llvm::formatv(" {0}={1}", name, value);
-  if (!figures.empty())
+  if (!figures.empty() && !ranked.empty())
     lines += "  nest:" + figures + "\n";
   for (const RankedSchedule &each : ranked) {
     std::string time = "not modelled";

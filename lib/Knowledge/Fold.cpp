@@ -1,6 +1,7 @@
 //===- Fold.cpp - Statistics that are the same everywhere -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Knowledge/Fold.h"
+#include "kb-opt/Knowledge/State.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cmath>
 
@@ -155,6 +156,8 @@ FoldedKnowledge kbopt::foldEvidence(const EvidenceSet &evidence) {
     ids.add(id);
     result.tokens += record.tokens;
     cost.add(record.cost.value_or(0));
+    if (!record.nest.empty() && record.primary == unknownState)
+      continue; // it tells the order of schedules and nothing of states
     PassKey key{record.primary, record.pass, record.chip, record.device, record.shape};
     PassStatistics &statistics = result.passes[key];
     PassValues &values = passes[key];

@@ -13,21 +13,20 @@ using namespace kbopt;
 namespace {
 
 /// Distance of two nests for one doubling of a size, for one more of what is counted, and for a
-/// sketch that fits one of them alone.
-constexpr double perDoubling = 0.25, perItem = 0.5, perSketch = 1;
+/// sketch that fits one of them alone. These constants and the next ones order the schedules of
+/// bench/schedules best, each program by the records of the others (docs/Learning.md).
+constexpr double perDoubling = 0.15, perItem = 0.25, perSketch = 0.6;
 /// Counted things that differ by more are as far apart as these.
 constexpr double mostItems = 3;
 /// Of two schedules of one sketch, however much they differ, and of two that differ in one key that
 /// is no number; a factor of two in one key takes `perFactor` off the logarithm.
-constexpr double sameSketch = 0.1, otherWord = 0.4, perFactor = 0.5;
-/// As many alike schedules of one kernel, and as many alike kernels, are believed by half.
-constexpr double halfTrials = 0.5, halfKernels = 0.5;
+constexpr double sameSketch = 0.1, otherWord = 0.4, perFactor = 0.25;
+/// So many alike schedules of one kernel, and so many alike kernels, are believed by half.
+constexpr double halfTrials = 0.2, halfKernels = 0.5;
 /// Kernels that are less alike are not asked.
 constexpr double leastLikeness = 0.02;
 
 using Figures = std::map<std::string, double>;
-using Keys = std::map<llvm::StringRef, llvm::StringRef>;
-
 double distanceIn(llvm::StringRef figure, double a, double b) {
   const double apart = std::fabs(a - b);
   if (figure.starts_with("fits-"))
@@ -42,24 +41,12 @@ double valueOf(const Figures &figures, const std::string &name) {
   return found == figures.end() ? 0 : found->second;
 }
 
-/// The sketch of \p schedule, and the values of its keys.
-std::pair<llvm::StringRef, Keys> partsOf(llvm::StringRef schedule) {
-  auto [sketch, rest] = schedule.split(' ');
-  Keys keys;
-  llvm::SmallVector<llvm::StringRef> words;
-  rest.split(words, ' ', -1, /*KeepEmpty=*/false);
-  for (llvm::StringRef word : words)
-    keys.insert(word.split('='));
-  return {sketch, keys};
-}
-
-double keyLikeness(llvm::StringRef a, llvm::StringRef b) {
-  double x = 0, y = 0;
-  if (a == b)
+double keyLikeness(const ScheduleKeys::Value &a, const ScheduleKeys::Value &b) {
+  if (a.text == b.text)
     return 1;
-  if (a.getAsDouble(x) || b.getAsDouble(y) || x <= 0 || y <= 0)
+  if (a.number <= 0 || b.number <= 0)
     return otherWord;
-  return std::exp(-perFactor * std::fabs(std::log2(x / y)));
+  return std::exp(-perFactor * std::fabs(std::log2(a.number / b.number)));
 }
 
 } // namespace
@@ -75,16 +62,30 @@ double kbopt::nestLikeness(const Figures &a, const Figures &b) {
   return std::exp(-distance);
 }
 
-double kbopt::scheduleLikeness(llvm::StringRef a, llvm::StringRef b) {
-  auto [sketch, ours] = partsOf(a);
-  auto [other, theirs] = partsOf(b);
-  if (sketch != other)
+ScheduleKeys::ScheduleKeys(llvm::StringRef text) {
+  auto [name, rest] = text.split(' ');
+  sketch = name.str();
+  llvm::SmallVector<llvm::StringRef> words;
+  rest.split(words, ' ', -1, /*KeepEmpty=*/false);
+  for (llvm::StringRef word : words) {
+    auto [key, value] = word.split('=');
+    double number = 0;
+    if (value.getAsDouble(number))
+      number = 0;
+    values[key.str()] = {value.str(), number};
+  }
+}
+
+double kbopt::scheduleLikeness(const ScheduleKeys &a, const ScheduleKeys &b) {
+  if (a.sketch != b.sketch)
     return 0;
   double alike = 1;
-  for (const auto &[key, value] : ours)
-    alike *= keyLikeness(value, theirs.count(key) ? theirs.at(key) : "");
-  for (const auto &[key, value] : theirs)
-    alike *= ours.count(key) ? 1 : otherWord;
+  for (const auto &[key, value] : a.values) {
+    auto other = b.values.find(key);
+    alike *= other == b.values.end() ? otherWord : keyLikeness(value, other->second);
+  }
+  for (const auto &[key, value] : b.values)
+    alike *= a.values.count(key) ? 1 : otherWord;
   return sameSketch + (1 - sameSketch) * alike;
 }
 
@@ -99,7 +100,8 @@ ScheduleRanking::ScheduleRanking(const EvidenceSet &evidence,
         record.estimatedUs.value_or(0) <= 0 || as == record.parameters.end())
       continue;
     byKernel[{record.before, record.nest, record.chip, record.device}].push_back(
-        {id, as->second, record.program, -*record.achievedGain - std::log(*record.estimatedUs)});
+        {id, ScheduleKeys(as->second), record.program,
+         -*record.achievedGain - std::log(*record.estimatedUs)});
   }
   for (auto &[key, tried] : byKernel) {
     if (tried.size() < 2) // one alone tells nothing of an order
@@ -116,8 +118,9 @@ ScheduleRanking::ScheduleRanking(const EvidenceSet &evidence,
   }
 }
 
-double ScheduleRanking::correction(const NestFacts &facts, llvm::StringRef schedule,
+double ScheduleRanking::correction(const NestFacts &facts, llvm::StringRef text,
                                    const Trust &trust) const {
+  const ScheduleKeys schedule(text);
   double sum = 0, weights = 0;
   for (const Kernel &kernel : kernels) {
     const double likeness =

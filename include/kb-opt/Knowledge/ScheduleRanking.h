@@ -23,6 +23,17 @@ struct RankingVoice {
   std::vector<Digest> records;
 };
 
+/// A schedule by its text: `rows team=32 vector=4`.
+struct ScheduleKeys {
+  explicit ScheduleKeys(llvm::StringRef text);
+  struct Value {
+    std::string text;
+    double number = 0; ///< 0: it is none
+  };
+  std::string sketch;
+  std::map<std::string, Value> values;
+};
+
 /// A function of the set of records and of nothing else. Immutable.
 class ScheduleRanking {
 public:
@@ -46,7 +57,7 @@ public:
 private:
   struct Tried {
     Digest record;
-    std::string schedule;
+    ScheduleKeys schedule;
     Digest program;
     double residual = 0; ///< log of measured over modelled, less the mean of the kernel
   };
@@ -62,8 +73,8 @@ private:
 
 /// How much alike two nests are by their figures, in (0, 1].
 double nestLikeness(const std::map<std::string, double> &a, const std::map<std::string, double> &b);
-/// How much alike two schedules are by their text: 0 for different sketches, 1 for the same text.
-double scheduleLikeness(llvm::StringRef a, llvm::StringRef b);
+/// How much alike two schedules are: 0 for different sketches, 1 for the same.
+double scheduleLikeness(const ScheduleKeys &a, const ScheduleKeys &b);
 
 } // namespace kbopt
 

@@ -4,6 +4,7 @@
 
 // A team would have three terms for its eight lanes.
 // CHECK:      kernel 'channels'
+// CHECK-NEXT: nest: {{.*}}points=
 // CHECK-NEXT: modelled {{[0-9.]+}} us, {{[a-z0-9]+ +}}map {{.*}}lanes=i
 // REMARK: added 'channels_{{w}}ide' ({{.*}}; modelled {{[0-9.]+}} us ({{[a-z0-9]+}}), the best 'rows' {{[0-9.]+}} us
 __global__ void channels(float *y, const float *x, int n, int c) {
@@ -18,6 +19,7 @@ __global__ void channels(float *y, const float *x, int n, int c) {
 
 // The same kernel with long rows.
 // CHECK:      kernel 'lines'
+// CHECK-NEXT: nest: {{.*}}points=
 // CHECK-NEXT: modelled {{[0-9.]+}} us, {{[a-z0-9]+ +}}rows
 __global__ void lines(float *y, const float *x, int n, int c) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -31,6 +33,7 @@ __global__ void lines(float *y, const float *x, int n, int c) {
 
 // A filter of 3 x 3 over one channel: three values for the 1,024 threads of a block, or for a team.
 // CHECK:      kernel 'blur'
+// CHECK-NEXT: nest: {{.*}}points=
 // CHECK-NEXT: modelled {{[0-9.]+}} us, {{[a-z0-9]+ +}}map {{.*}}lanes=j
 // CHECK-NOT:  kernel
 // CHECK:      modelled {{[0-9.]+}} us, {{[a-z0-9]+ +}}rows
@@ -61,6 +64,7 @@ __global__ void unknown(float *y, const float *x, int n, int c) {
 
 // What data decides has no modelled time.
 // CHECK:      kernel 'counts'
+// CHECK-NEXT: nest: {{.*}}points=
 // CHECK-NEXT: not modelled {{.*}}scatter
 __global__ void counts(int *bins, const int *x, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
