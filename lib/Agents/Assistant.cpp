@@ -52,182 +52,24 @@ Assistant::ask(const ModelRequest &request, llvm::StringRef schema, const NodeId
   return std::nullopt;
 }
 
-//===-- Planner -----------------------------------------------------------===//
-
-static std::string numbersOf(llvm::ArrayRef<PromptSite> sites) {
-  std::string text;
-  for (const PromptSite &site : sites)
-    text += (text.empty() ? "" : ", ") + std::to_string(site.number);
-  return text.empty() ? "none" : text;
-}
-
-/// What is wrong with an answer of the planner's: a name or a place that it was not shown.
-static std::string faultOfPlan(const json::Value &answer, const PlannerWindow &window) {
-  auto plan = readPlannerReply(answer);
-  if (!plan)
-    return llvm::toString(plan.takeError());
-  if (plan->pass == "none")
-    return "";
-  auto chosen = llvm::find_if(window.passes, [&](const PromptPass &pass) {
-    return pass.name == plan->pass && pass.kernel == plan->kernel;
-  });
-  if (chosen == window.passes.end()) {
-    std::string choices;
-    for (const PromptPass &pass : window.passes)
-      choices += pass.name + " on '" + pass.kernel + "', ";
-    return "pass '" + plan->pass + "' on kernel '" + plan->kernel +
-           "' is not among the choices: " + choices + "or none";
-  }
-  size_t lines = 1 + llvm::StringRef(window.source).rtrim('\n').count('\n');
-  for (const PlannedPlace &place : plan->places) {
-    bool known = llvm::any_of(chosen->sites,
-                              [&](const PromptSite &site) { return site.number == place.site; });
-    if (place.site && !known)
-      return llvm::formatv("'{0}' on '{1}' has no site {2}: its sites are {3}", plan->pass,
-                           plan->kernel, place.site, numbersOf(chosen->sites));
-    if (place.last > lines)
-      return llvm::formatv("there is no line {0}: the source has {1}", place.last, lines);
-  }
-  return "";
-}
-
-llvm::Expected<std::optional<PlannerReply>> Assistant::plan(const NodeId &node,
-                                                            const ProposalRequest &request,
-                                                            llvm::ArrayRef<Action> choices,
-                                                            Account &account) {
-  PlannerWindow window;
-  window.task = task(node, request, request.action, request.knowledge);
-  window.source = programs.shownText(node);
-  window.children = shown(request.planner.attempts);
-  window.leaders = shown(request.planner.leaders, request.originalUs);
-  llvm::Error looked = programs.withProgram(node, [&](RewriteSession &program) -> llvm::Error {
-    auto sites = program.opportunities(/*assisted=*/true);
-    if (!sites)
-      return sites.takeError();
-    for (const Action &choice : choices) {
-      const PassInfo &info = *passes.lookup(choice.pass)->info;
-      PromptPass &pass = window.passes.emplace_back();
-      pass.name = choice.pass;
-      pass.kernel = choice.kernel;
-      pass.summary = info.summary.str();
-      if (choice.sketch) {
-        pass.schedules = shownSchedules(choice);
-        continue;
-      }
-      for (const Opportunity &site : *sites)
-        if (site.pass->name == choice.pass && site.step.kernel == choice.kernel)
-          pass.sites.push_back({site.step.site, site.line, siteKindName(info.site).str()});
-    }
-    return llvm::Error::success();
-  });
-  if (looked)
-    return std::move(looked);
-  ModelRequest question = plannerRequest(window);
-  question.sample = request.ask > 1 ? std::to_string(request.ask) : "";
-  auto answer = ask(question, plannerSchema(), node, request.action.kernel, account,
-                    [&](const json::Value &value) {
-                      std::string fault = faultOfPlan(value, window);
-                      return fault.empty() ? faultOfSchedule(node, value, choices) : fault;
-                    });
-  if (!answer || !*answer)
-    return answer ? llvm::Expected<std::optional<PlannerReply>>(std::nullopt) : answer.takeError();
-  return llvm::cantFail(readPlannerReply(**answer)); // as the check did
-}
-
-namespace {
-/// Lines to be anchored, and what the planner wants there.
-struct PlannedLines {
-  std::vector<LineSpan> lines;
-  std::vector<std::string> instructions; ///< one for each
-};
-} // namespace
-
-/// The lines of the places that \p plan names; sites are those of its pass and kernel.
-static llvm::Expected<PlannedLines> linesOf(RewriteSession &program, const PlannerReply &plan) {
-  auto sites = program.opportunities(/*assisted=*/true);
-  if (!sites)
-    return sites.takeError();
-  PlannedLines planned;
-  auto add = [&](unsigned first, unsigned last, const PlannedPlace &place) {
-    planned.lines.push_back({first, last});
-    planned.instructions.push_back(place.instruction);
-  };
-  for (const PlannedPlace &place : plan.places) {
-    if (!place.site) {
-      add(place.first, place.last, place);
-      continue;
-    }
-    for (const Opportunity &site : *sites)
-      if (site.pass->name == plan.pass && site.step.kernel == plan.kernel &&
-          site.step.site == place.site && site.pass->site != SiteKind::Kernel &&
-          site.pass->site != SiteKind::Launch && site.pass->site != SiteKind::Parameter)
-        add(site.line, site.endLine, place);
-  }
-  return planned;
-}
-
-/// Places that touch have become one anchor; what was wanted of places that have none is wanted
-/// of the body.
-static std::map<std::string, std::string> instructionsFor(const GroundedSource &source,
-                                                          const PlannedLines &planned,
-                                                          const PlannerReply &plan) {
-  std::map<std::string, std::string> instructions;
-  auto add = [&](const std::string &anchor, const std::string &instruction) {
-    std::string &text = instructions[anchor];
-    text += (text.empty() ? "" : "; ") + instruction;
-  };
-  for (const GroundedAnchor &anchor : source.anchors)
-    for (unsigned span : anchor.spans)
-      add(anchor.id, planned.instructions[span]);
-  if (instructions.empty() && source.anchor("a1"))
-    for (const PlannedPlace &place : plan.places)
-      add("a1", place.instruction);
-  return instructions;
-}
-
-llvm::Expected<bool> Assistant::ground(const NodeId &node, const PlannerReply &plan, Work &work,
-                                       Account &account) {
-  const PassInfo &info = *passes.lookup(plan.pass)->info;
-  bool grounded = true;
-  llvm::Error error = programs.withProgram(node, [&](RewriteSession &program) -> llvm::Error {
-    auto planned = linesOf(program, plan);
-    if (!planned)
-      return planned.takeError();
-    GroundingRequest request;
-    request.kernel = plan.kernel;
-    request.lines = planned->lines;
-    request.allow = info.assisted->allow;
-    auto source = kbopt::ground(program.parsed(), request);
-    if (!source && !request.lines.empty()) {
-      // Lines that cannot be anchored: the whole body can be, as a rule.
-      llvm::consumeError(source.takeError());
-      request.lines.clear();
-      source = kbopt::ground(program.parsed(), request);
-    }
-    if (source) {
-      work.instructions = instructionsFor(*source, *planned, plan);
-      work.source = std::move(*source);
-    } else {
-      grounded = account.end(FailureClass::Constraints,
-                             "no anchors: " + llvm::toString(source.takeError()));
-    }
-    return llvm::Error::success();
-  });
-  if (error)
-    return std::move(error);
-  return grounded;
-}
-
 //===-- Coder, debugger, minimal agent --------------------------------------===//
+
+const Action &Assistant::actionOf(const CoderReply &code, const Work &work) {
+  for (llvm::StringRef name : {llvm::StringRef(code.pass), llvm::StringRef(openPass)})
+    for (const Action &choice : work.choices)
+      if (!code.pass.empty() && choice.pass == name)
+        return choice;
+  return work.action;
+}
 
 /// What is wrong with the form of a coder's answer: a name or a number that it was not offered.
 /// What its texts do is for the rules of edits to refuse, and for the evidence to remember.
-static std::string faultOfCode(const json::Value &answer, const GroundedSource &source,
-                               const PassInfo &info) {
+std::string Assistant::faultOfCode(const json::Value &answer, const Work &work) const {
   auto code = readCoderReply(answer);
   if (!code)
     return llvm::toString(code.takeError());
-  ReplyOrRefusal made = makeReply(source, info, std::move(*code));
+  const PassInfo &info = *passes.lookup(actionOf(*code, work).pass)->info;
+  ReplyOrRefusal made = makeReply(work.source, info, std::move(*code));
   if (!made.refusal)
     made.refusal = checkReply(made.reply, info);
   return made.refusal && made.refusal->rule <= EditRule::Promise ? made.refusal->text() : "";
@@ -245,10 +87,14 @@ static Digest questionOf(const NodeId &node, const ProposalRequest &request) {
       .finish();
 }
 
-llvm::Expected<Proposal> Assistant::take(const json::Value &answer, const Digest &question,
-                                         Work work, Account account) {
+llvm::Expected<Proposal> Assistant::take(const json::Value &answer, const NodeId &node,
+                                         const ProposalRequest &request, Work work,
+                                         Account account) {
   CoderReply code = llvm::cantFail(readCoderReply(answer)); // as the check did
   work.reply = code;
+  work.action = actionOf(code, work);
+  if (work.action.pass != request.action.pass)
+    account.proposal.chosen = work.action.step();
   const PassInfo &info = *passes.lookup(work.action.pass)->info;
   ReplyOrRefusal made = makeReply(work.source, info, std::move(code));
   if (!made.refusal)
@@ -269,7 +115,7 @@ llvm::Expected<Proposal> Assistant::take(const json::Value &answer, const Digest
   account.proposal.step = std::move(move);
   account.proposal.reason = made.reply.summary;
   std::lock_guard<std::mutex> lock(mutex);
-  works.insert_or_assign(question + *digest, std::move(work));
+  works.insert_or_assign(questionOf(node, request) + *digest, std::move(work));
   return std::move(account.proposal);
 }
 
@@ -328,6 +174,7 @@ llvm::Expected<Proposal> Assistant::propose(const NodeId &node, const ProposalRe
   Account account;
   Work work;
   work.action = request.action;
+  work.choices = {request.action};
   PlannerReply planned;
   planned.pass = request.action.pass;
   planned.kernel = request.action.kernel;
@@ -338,6 +185,7 @@ llvm::Expected<Proposal> Assistant::propose(const NodeId &node, const ProposalRe
     if (!*reply)
       return std::move(account.proposal);
     planned = std::move(**reply);
+    account.proposal.unfit = planned.unfit;
     if (planned.pass == "none") {
       account.end(FailureClass::Declined, "the planner sees no use: " + planned.why);
       return std::move(account.proposal);
@@ -352,6 +200,10 @@ llvm::Expected<Proposal> Assistant::propose(const NodeId &node, const ProposalRe
       account.proposal.reason = planned.why;
       return std::move(account.proposal);
     }
+    work.choices = choices.vec();
+    llvm::erase_if(work.choices, [&](const Action &choice) {
+      return choice.sketch || choice.kernel != work.action.kernel;
+    });
   }
   auto grounded = ground(node, planned, work, account);
   if (!grounded)
@@ -362,19 +214,22 @@ llvm::Expected<Proposal> Assistant::propose(const NodeId &node, const ProposalRe
   work.window = coderWindowOf(info, work.source, planned, work.instructions);
   PromptKnowledge known = knowledgeOf(work.action, request);
   work.window.task = task(node, request, work.action, wordsFor(known));
-  if (!request.minimal)
+  if (!request.minimal) {
     work.window.task.example = example(known, info);
+    for (const Action &choice : work.choices)
+      work.window.choices.push_back(shownPass(choice));
+  }
   work.window.children = shown(request.coder.attempts);
   ModelRequest question = request.minimal ? minimalRequest(work.window) : coderRequest(work.window);
   question.sample = request.ask > 1 ? std::to_string(request.ask) : "";
   auto answer =
-      ask(question, coderSchema(), node, planned.kernel, account,
-          [&](const json::Value &value) { return faultOfCode(value, work.source, info); });
+      ask(question, request.minimal ? minimalSchema() : coderSchema(), node, planned.kernel,
+          account, [&](const json::Value &value) { return faultOfCode(value, work); });
   if (!answer)
     return answer.takeError();
   if (!*answer)
     return std::move(account.proposal);
-  return take(**answer, questionOf(node, request), std::move(work), std::move(account));
+  return take(**answer, node, request, std::move(work), std::move(account));
 }
 
 llvm::Expected<Proposal> Assistant::repair(const NodeId &node, const ProposalRequest &request,
@@ -397,15 +252,13 @@ llvm::Expected<Proposal> Assistant::repair(const NodeId &node, const ProposalReq
   window.words = failed.reason;
   window.siblings = shown(request.debugger.attempts);
   ModelRequest question = debuggerRequest(window);
-  const PassInfo &info = *passes.lookup(work.action.pass)->info;
-  auto answer =
-      ask(question, coderSchema(), node, work.action.kernel, account,
-          [&](const json::Value &value) { return faultOfCode(value, work.source, info); });
+  auto answer = ask(question, coderSchema(), node, work.action.kernel, account,
+                    [&](const json::Value &value) { return faultOfCode(value, work); });
   if (!answer)
     return answer.takeError();
   if (!*answer)
     return std::move(account.proposal);
-  return take(**answer, questionOf(node, request), std::move(work), std::move(account));
+  return take(**answer, node, request, std::move(work), std::move(account));
 }
 
 //===-- Verifier ----------------------------------------------------------===//

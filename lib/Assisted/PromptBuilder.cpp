@@ -176,6 +176,15 @@ StringRef meaningOf(StringRef promise) {
          "it.";
 }
 
+/// What the change may be filed under.
+void addChoices(Page &page, llvm::ArrayRef<PromptPass> choices) {
+  if (choices.empty())
+    return;
+  page.heading("Passes that the change may be");
+  for (const PromptPass &pass : choices)
+    page.line("- " + pass.name + ": " + pass.summary);
+}
+
 /// The coder's window without its history.
 void addWork(Page &page, const CoderWindow &window) {
   addTask(page, window.task);
@@ -188,6 +197,7 @@ void addWork(Page &page, const CoderWindow &window) {
     page.line(window.instruction);
   }
   page.list("Numbers to leave open", window.parameters);
+  addChoices(page, window.choices);
   addMeasurements(page, window.task);
   addNest(page, window.task);
   addKnowledge(page, window.task);
@@ -209,6 +219,8 @@ ModelRequest kbopt::plannerRequest(const PlannerWindow &window) {
   addTask(page, window.task);
   addMeasurements(page, window.task);
   page.heading("Passes to choose from");
+  if (!window.drawn.empty())
+    page.line("The search would try '" + window.drawn + "'.");
   for (const PromptPass &pass : window.passes)
     addPass(page, pass);
   addNest(page, window.task);
@@ -269,5 +281,5 @@ ModelRequest kbopt::minimalRequest(const CoderWindow &window) {
   page.quote("Source", "program", window.marked, programBytes);
   return request(ModelRole::Minimal,
                  minimalDuty.str() + rules(window.allowances) + sharedDuty.str(), std::move(page),
-                 coderSchema());
+                 minimalSchema());
 }

@@ -182,6 +182,7 @@ llvm::Expected<CoderReply> kbopt::readCoderReply(const json::Value &answer) {
   std::string fault, promise;
   std::vector<std::string> assumes;
   Members members(answer, "", fault);
+  members.optionalText("pass", reply.pass);
   members.text("summary", reply.summary);
   readEdits(members, fault, reply.edits);
   readParameters(members, fault, reply.parameters);
@@ -257,6 +258,7 @@ llvm::Expected<PlannerReply> kbopt::readPlannerReply(const json::Value &answer) 
   members.text("why", reply.why);
   members.text("instruction", reply.instruction);
   members.optionalText("schedule", reply.schedule);
+  members.texts("unfit", false, reply.unfit);
   members.list("places", false, [&](const json::Value &value, std::string path) {
     PlannedPlace &place = reply.places.emplace_back();
     Members each(value, path, fault);
@@ -294,9 +296,15 @@ llvm::Expected<VerifierReply> kbopt::readVerifierReply(const json::Value &answer
 
 //===-- Schemas -----------------------------------------------------------===//
 
-StringRef kbopt::coderSchema() {
-  return R"({"type":"object","required":["summary","edits"],"additionalProperties":false,"properties":{
-"summary":{"type":"string"},
+/// Of changes whose pass is named by \p names, the name of a member, or by none.
+static std::string replySchema(StringRef names) {
+  const std::string required = names.empty() ? "" : "\"" + names.str() + "\",";
+  const std::string member =
+      names.empty() ? "" : "\"" + names.str() + "\":{\"type\":\"string\"},\n";
+  return R"({"type":"object","required":[)" + required +
+         R"("summary","edits"],"additionalProperties":false,"properties":{
+)" + member +
+         R"("summary":{"type":"string"},
 "edits":{"type":"array","minItems":1,"items":{"type":"object","required":["anchor","text"],"additionalProperties":false,
 "properties":{"anchor":{"type":"string"},"text":{"type":"string"}}}},
 "parameters":{"type":"array","items":{"type":"object","required":["name","values","default"],"additionalProperties":false,
@@ -305,10 +313,21 @@ StringRef kbopt::coderSchema() {
 "assumes":{"type":"array","items":{"type":"string","enum":["aligned","noalias"]}}}})";
 }
 
+StringRef kbopt::coderSchema() {
+  static const std::string schema = replySchema("pass");
+  return schema;
+}
+
+StringRef kbopt::minimalSchema() {
+  static const std::string schema = replySchema("");
+  return schema;
+}
+
 StringRef kbopt::plannerSchema() {
   return R"({"type":"object","required":["pass","kernel","why","instruction"],"additionalProperties":false,"properties":{
 "pass":{"type":"string"},
 "kernel":{"type":"string"},
+"unfit":{"type":"array","items":{"type":"string"}},
 "why":{"type":"string"},
 "instruction":{"type":"string"},
 "schedule":{"type":"string"},

@@ -14,7 +14,7 @@ Answer with one JSON object of the form at the end of the request, and nothing e
 const llvm::StringLiteral plannerDuty =
     R"(You plan the optimization of a CUDA kernel: choose one pass of the list for its kernel, and say where it acts and what is done there. The coder sees your instructions and writes the code; compilers and tests decide whether it is kept.
 
-Choose what the measured state calls for. Prefer what experience says pays in this state, unless it was tried here and failed. Do not ask again for what the coder could not do; build on what worked.
+Choose what the measured state calls for, not what the search would try: a pass that cannot help this kernel as it is goes into 'unfit', by its name. 'invent', where it is offered, is any change that no other pass is named for: choose it rather than another pass for the sake of its name. Prefer what experience says pays in this state, unless it was tried here and failed. Do not ask again for what the coder could not do; build on what worked.
 
 A place is the number of a site that the compiler found, or the first and last line of the source. Name none if the whole body is to be rewritten. Be exact: which arrays, loops and sizes, what is synchronized, what happens at the edges. 'why': the measurement or code that makes you expect a gain, in one or two sentences.
 
@@ -26,13 +26,15 @@ const llvm::StringLiteral coderDuty =
 
 A number best found by trying (edge of a tile, elements per thread) is a placeholder, {{TILE}}, declared in 'parameters'; the text must be right for each of its values.
 
+'pass': which pass of the list the change is in the end, 'invent' if no other says what it does: what is learnt of it is kept under that name.
+
 Be right for every size, not only multiples of a tile. Threads that leave early may not skip a barrier that others wait at. 'summary': one line, past tense.
 
 Refused before compiling, by rule:
 )";
 
 const llvm::StringLiteral debuggerDuty =
-    R"(You repair a rewrite of a CUDA program. The coder changed parts of it to make it faster; the change was refused, does not compile, or computes something else. You see the source with its anchors, the texts put into them, and what the compiler or the tests said. Give all texts again, mended with the least that repairs the fault, and keep the idea. If the idea itself is wrong, give a simpler form that is right.
+    R"(You repair a rewrite of a CUDA program. The coder changed parts of it to make it faster; the change was refused, does not compile, or computes something else. You see the source with its anchors, the texts put into them, and what the compiler or the tests said. Give all texts again, mended with the least that repairs the fault, and keep the idea. If the idea itself is wrong, give a simpler form that is right. 'pass': which pass of the list the change is, as before unless another one is closer now.
 
 Rules:
 )";

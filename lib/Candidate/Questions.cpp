@@ -34,25 +34,33 @@ Questions::Questions(const CandidateSetup &setup, NodeTable &nodes, ShownProgram
     : nodes(nodes), replies(replies), model(model),
       assistant(model, replies, programs, setup.tools.passes, factsOf(setup)) {}
 
-llvm::Expected<Proposal> Questions::propose(const NodeId &id, const ProposalRequest &request,
-                                            llvm::ArrayRef<Action> actions) {
-  // The drawn one first; then those that the knowledge base would try in this state.
+std::vector<Action> kbopt::choicesFor(const ProposalRequest &request,
+                                      llvm::ArrayRef<Action> actions) {
   std::vector<Action> choices{request.action};
   auto offer = [&](const Action &action) {
     if (action.assisted && action.kernel == request.action.kernel &&
         llvm::none_of(choices, [&](const Action &choice) { return choice.pass == action.pass; }))
       choices.push_back(action);
   };
-  for (const PromptEntry &entry : request.knowledge.entries)
+  auto offerAll = [&](llvm::StringRef pass) {
     for (const Action &action : actions)
-      if (action.pass == entry.pass)
+      if (action.pass == pass)
         offer(action);
+  };
+  offerAll(openPass);
+  for (const PromptEntry &entry : request.knowledge.entries)
+    offerAll(entry.pass);
   if (choices.size() < fewestChoices)
     llvm::for_each(actions, offer);
   for (const Action &action : actions)
     if (action.sketch && action.kernel == request.action.kernel && !request.minimal)
       choices.push_back(action);
-  return assistant.propose(id, request, choices);
+  return choices;
+}
+
+llvm::Expected<Proposal> Questions::propose(const NodeId &id, const ProposalRequest &request,
+                                            llvm::ArrayRef<Action> actions) {
+  return assistant.propose(id, request, choicesFor(request, actions));
 }
 
 llvm::Expected<Reflection> Questions::reflect(const ReplayBuffer &buffer) {

@@ -12,6 +12,11 @@
 
 namespace kbopt {
 
+/// What the planner may choose of \p actions, those of a program, for the kernel of \p request: the
+/// drawn one first, then the pass that fits any change, those that the knowledge base would try in
+/// this state, and the kernel's schedules.
+std::vector<Action> choicesFor(const ProposalRequest &request, llvm::ArrayRef<Action> actions);
+
 /// Thread-safe.
 class Questions {
 public:

@@ -71,6 +71,10 @@ llvm::Expected<ExitStatus> kbopt::applyAnswer(Context &context) {
   auto answer = readCoderReply(*json);
   if (!answer)
     return answer.takeError();
+  if (!answer->pass.empty() && answer->pass != step->pass)
+    return llvm::make_error<UsageError>("'" + context.options.reply + "' is for pass '" +
+                                            answer->pass + "', not for '" + step->pass + "'",
+                                        "name that pass in -passes", ExitStatus::Diagnostics);
   auto source = groundStep(context, *step);
   if (!source)
     return source.takeError();

@@ -130,6 +130,9 @@ ProposalRequest Explorer::question(const ExplorerRequest &request, unsigned repa
 
 //===-- Asking ------------------------------------------------------------===//
 
+/// \p step before there was a reply to it.
+static Step proposalOf(const Step &step) { return {step.pass, step.kernel, step.site, {}}; }
+
 /// Counts what a reply took; the first refusal of a budget is the last question.
 void Explorer::note(const Proposal &proposal) {
   if (proposal.failure == FailureClass::Budget) {
@@ -188,7 +191,12 @@ llvm::Error Explorer::askAll(std::vector<Pending> &pending) {
     note(proposal);
     if (observer && questions.count(&entry))
       observer->asked(questions.at(&entry), entry.repair, proposal);
-    const std::optional<Step> &made = proposal.step ? proposal.step : proposal.chosen;
+    for (const std::string &pass : proposal.unfit)
+      asked[{entry.request.parent, pass, entry.request.step.kernel, entry.request.step.site}] =
+          options.asks;
+    std::optional<Step> made = proposal.step ? proposal.step : proposal.chosen;
+    if (!made && entry.repair) // it is still the same change
+      made = proposalOf(entry.failed.step);
     if (made &&
         (made->pass != entry.request.step.pass || made->kernel != entry.request.step.kernel)) {
       // The planner knew better than the draw.

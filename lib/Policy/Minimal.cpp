@@ -6,9 +6,6 @@
 
 using namespace kbopt;
 
-/// The pass whose move is whatever the model wrote.
-static constexpr llvm::StringLiteral freePass = "invent";
-
 /// The kernel that takes most of the time; empty where times of kernels are unknown.
 static std::string hottestKernel(const NodeJudgement &judgement) {
   std::string hottest;
@@ -35,7 +32,7 @@ llvm::Expected<SearchEnd> MinimalStrategy::explore(Explorer &explorer) {
       std::vector<ExplorerRequest> requests;
       Planned planned;
       for (auto [index, place] : llvm::enumerate(places)) {
-        Action action{freePass.str(), hottestKernel(explorer.node(place).judgement), 0, {}, true};
+        Action action{openPass.str(), hottestKernel(explorer.node(place).judgement), 0, {}, true};
         unsigned ask = explorer.asks(place, action) + planned.count(place, action) + 1;
         requests.push_back(
             {place, action.step(), 0, first + static_cast<unsigned>(index), ask, true});

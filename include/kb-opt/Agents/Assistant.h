@@ -78,6 +78,7 @@ private:
   /// What a reply was asked with, for a later repair.
   struct Work {
     Action action;
+    std::vector<Action> choices; ///< that the reply may say that it is
     GroundedSource source;
     /// What the planner wants at each anchor, by its name.
     std::map<std::string, std::string> instructions;
@@ -108,8 +109,13 @@ private:
                               llvm::ArrayRef<Action> choices);
   llvm::Expected<bool> ground(const NodeId &node, const PlannerReply &plan, Work &work,
                               Account &account);
-  llvm::Expected<Proposal> take(const llvm::json::Value &answer, const Digest &question, Work work,
-                                Account account);
+  /// What \p code says that it is: a choice of \p work, or else `openPass`. Where that is no
+  /// choice, or the reply says nothing, what was asked for.
+  static const Action &actionOf(const CoderReply &code, const Work &work);
+  std::string faultOfCode(const llvm::json::Value &answer, const Work &work) const;
+  llvm::Expected<Proposal> take(const llvm::json::Value &answer, const NodeId &node,
+                                const ProposalRequest &request, Work work, Account account);
+  PromptPass shownPass(const Action &choice) const;
 
   PromptTask task(const NodeId &node, const ProposalRequest &request, const Action &action,
                   const PromptKnowledge &knowledge);

@@ -62,6 +62,7 @@ struct TemplateParameter {
 
 /// What the coder and the debugger answer.
 struct CoderReply {
+  std::string pass;    ///< that the change is; empty: the one that was asked for
   std::string summary; ///< one line, in the past tense
   std::vector<ReplyEdit> edits;
   std::vector<TemplateParameter> parameters;
@@ -99,6 +100,8 @@ struct ReplyLimits {
 
 /// JSON schema of what the coder and the debugger answer.
 llvm::StringRef coderSchema();
+/// The same for the minimal agent, which knows no passes.
+llvm::StringRef minimalSchema();
 /// Reads such an answer, already taken out of whatever the model wrapped it in. Errors are
 /// `UsageError`s (diagnostics) that name the member at fault, for the model to mend.
 llvm::Expected<CoderReply> readCoderReply(const llvm::json::Value &answer);

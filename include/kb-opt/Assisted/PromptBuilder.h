@@ -67,6 +67,7 @@ struct PromptPass {
 struct PlannerWindow {
   PromptTask task;
   std::string source; ///< the program of the node
+  std::string drawn;  ///< of `passes`, the one that the search would try
   std::vector<PromptPass> passes;
   std::vector<PromptAttempt> children;
   std::vector<PromptAttempt> leaders;
@@ -82,8 +83,9 @@ struct CoderWindow {
   PromptTask task;
   std::string pass, passPrompt; ///< the text of prompt.md
   std::string kernel;
-  std::string instruction; ///< the planner's, for the whole change
-  std::string promise;     ///< of the pass: "bitwise", "reassociates", "lower-precision"
+  std::string instruction;         ///< the planner's, for the whole change
+  std::string promise;             ///< of the pass: "bitwise", "reassociates", "lower-precision"
+  std::vector<PromptPass> choices; ///< that the answer may say that it is
   std::vector<std::string> allowances; ///< names (PassInfo.h)
   std::vector<std::string> parameters; ///< "TILE: edge of the tile, one of 16, 32"
   std::vector<PromptAnchor> anchors;
@@ -131,7 +133,8 @@ struct PlannerReply {
   std::string why;
   std::string instruction;          ///< for the whole change
   std::vector<PlannedPlace> places; ///< empty: the kernel's whole body
-  std::string schedule; ///< of a pass with `PromptPass::schedules`: "rows team=32 rows=8"
+  std::string schedule;           ///< of a pass with `PromptPass::schedules`: "rows team=32 rows=8"
+  std::vector<std::string> unfit; ///< passes that do not fit the kernel as it is
 };
 /// What the verifier answers. It may reject, and nothing else.
 struct VerifierReply {

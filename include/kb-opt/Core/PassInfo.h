@@ -38,6 +38,10 @@ enum class Assumption {
 /// `aligned` or `noalias`.
 llvm::StringRef assumptionName(Assumption assumption);
 
+/// The pass that stands for any change of a kernel: what a model wrote goes by its name where no
+/// other pass is named for it.
+inline constexpr llvm::StringLiteral openPass = "invent";
+
 enum class OptionType { Integer, Boolean, String };
 
 /// What one site of a pass is.

@@ -79,9 +79,12 @@ struct Proposal {
   std::string reason; ///< one line of words
   uint64_t tokens = 0;
   std::optional<double> cost = std::nullopt; ///< US dollars; nothing: unknown
-  /// What the planner chose, where that is not the action's pass and kernel: what then fails is no
-  /// failure of the action.
+  /// What the planner chose or the reply says that it is, where that is not the action's pass and
+  /// kernel: what then fails is no failure of the action.
   std::optional<Step> chosen = std::nullopt;
+  /// Passes that do not fit the kernel as it is, in the planner's words: they are asked for no more
+  /// at the node. That is no evidence about them.
+  std::vector<std::string> unfit = {};
 };
 
 /// A state for which nothing is known to try.

@@ -55,4 +55,6 @@ elif role == "gap-analyst":
     answer = {"causes": [{"evidence": ["e1"], "cause": "the loads were strided"}]}
 else:
     answer = {"lessons": [], "proposals": []}
+if role in ("coder", "debugger"):
+    answer = {"pass": re.search(r"^## Pass '(\S+)' on kernel", request, re.M)[1], **answer}
 print("I would rather talk about the weather." if mode == "garbage" else json.dumps(answer))

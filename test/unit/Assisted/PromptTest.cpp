@@ -68,7 +68,8 @@ TEST(Prompt, EveryRoleIsToldWhatIsData) {
 }
 
 TEST(Prompt, SchemasStayWithinWhatIsChecked) {
-  for (llvm::StringRef schema : {coderSchema(), plannerSchema(), verifierSchema()}) {
+  for (llvm::StringRef schema :
+       {coderSchema(), minimalSchema(), plannerSchema(), verifierSchema()}) {
     llvm::Error error = checkSchema(llvm::cantFail(json::parse(schema)));
     EXPECT_FALSE(bool(error)) << llvm::toString(std::move(error));
   }

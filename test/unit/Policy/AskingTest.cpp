@@ -158,6 +158,47 @@ TEST(Asking, TheFailureOfAPlannedPassIsItsOwn) {
   EXPECT_EQ(result.evidence[0].pass, "shared-memory-tiling");
 }
 
+TEST(Asking, ARepairThatFailsIsFiledUnderThePassOfWhatItMends) {
+  World run;
+  FakePass drawn{"invent"}, named{"shared-memory-tiling"};
+  FakeReply broken{"r1", FailureClass::Compile};
+  broken.chosen = "shared-memory-tiling";
+  drawn.replies = {broken};
+  drawn.repairs = {{"r1", {{"", FailureClass::Malformed}}}};
+  named.replies = {broken};
+  run.world.passes = {drawn, named};
+  run.start();
+  run.ask("invent");
+  SearchResult result = llvm::cantFail(run.explorer->finish(SearchEnd::Done));
+  ASSERT_EQ(result.evidence.size(), 2u);
+  EXPECT_EQ(result.evidence[0].failure, FailureClass::Compile);
+  EXPECT_EQ(result.evidence[1].failure, FailureClass::Malformed);
+  for (const Evidence &record : result.evidence)
+    EXPECT_EQ(record.pass, "shared-memory-tiling");
+}
+
+TEST(Asking, APassThatDoesNotFitIsNotAskedForAgain) {
+  World run;
+  FakePass drawn{"shared-memory-tiling"}, other{"invent"};
+  FakeReply reply{"r1", FailureClass::None, {{"", 0.5}}};
+  reply.chosen = "invent";
+  reply.unfit = {"shared-memory-tiling"};
+  drawn.replies = other.replies = {reply};
+  run.world.passes = {drawn, other};
+  Explorer &explorer = run.start();
+  llvm::cantFail(explorer.actions(explorer.root()));
+  std::vector<Attempt> attempts = run.ask("shared-memory-tiling");
+  ASSERT_EQ(attempts.size(), 1u);
+  EXPECT_EQ(attempts[0].step.pass, "invent");
+  std::vector<std::string> left;
+  for (const StepOption &step : llvm::cantFail(freshSteps(explorer, explorer.root(), {})))
+    left.push_back(step.step.pass);
+  EXPECT_EQ(left, std::vector<std::string>{"invent"});
+  SearchResult result = llvm::cantFail(explorer.finish(SearchEnd::Done));
+  ASSERT_EQ(result.evidence.size(), 1u) << "nothing is learnt of what was not tried";
+  EXPECT_EQ(result.evidence[0].pass, "invent");
+}
+
 TEST(Asking, ADeclineEndsTheQuestionsAboutAProgramAndTeachesNothing) {
   FakeEnvironment world;
   FakePass one{"invent"}, other{"shared-memory-tiling"}, rule{"unroll-loop", {{"", 0.9}}};

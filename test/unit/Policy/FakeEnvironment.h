@@ -25,6 +25,7 @@ struct FakeReply {
   VerdictKind verdict = VerdictKind::Correct;
   std::optional<double> cost = 0.01;
   std::string chosen = {}; ///< the pass that the planner preferred to the one that was drawn
+  std::vector<std::string> unfit = {}; ///< Proposal's
 };
 
 /// What a pass does in the fake world.
@@ -268,12 +269,13 @@ private:
     proposal.cost = reply.cost;
     if (!reply.chosen.empty())
       proposal.chosen = Step{reply.chosen, action.kernel, action.site, {}};
+    proposal.unfit = reply.unfit;
     if (reply.digest.empty()) {
       proposal.failure = reply.failure;
       proposal.reason = "the model gave nothing to use: " + toString(reply.failure).str();
       return proposal;
     }
-    proposal.step = action.step();
+    proposal.step = proposal.chosen ? *proposal.chosen : action.step();
     proposal.step->reply = reply.digest;
     if (!reply.values.empty()) {
       proposal.ranges = {{"T", reply.values, reply.values.front()}};
