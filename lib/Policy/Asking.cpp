@@ -207,6 +207,8 @@ llvm::Error Explorer::askAll(std::vector<Pending> &pending) {
                        node.shapeOf(made->kernel))
               .logGain;
     }
+    if (made && made->pass != entry.request.step.pass)
+      entry.drawn = entry.request.step.pass;
     if (made)
       entry.request.step = *made;
     if (!proposal.step) {

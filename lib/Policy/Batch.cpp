@@ -80,7 +80,7 @@ llvm::Error Explorer::screenAtOnce(Pending &entry) {
 /// Decides what an applied move still needs; the order of calls decides which of
 /// two equal candidates is measured.
 void Explorer::settle(Pending &entry, std::set<NodeId> &coming,
-                      std::map<Digest, NodeId> &comingCode, bool mayJudge) {
+                      std::map<Digest, NodeId> &comingCode, Room room) {
   const StepOutcome &made = entry.made;
   auto sameCode = byCode.find(made.code);
   auto codeToCome = comingCode.find(made.code);
@@ -99,9 +99,12 @@ void Explorer::settle(Pending &entry, std::set<NodeId> &coming,
   } else if (options.profile && made.floorUs > 0 && made.floorUs >= best) {
     entry.fate = Pending::Fate::Roofline;
     return;
-  } else if (!mayJudge) {
+  } else if (room == Room::None) {
     entry.fate = Pending::Fate::Dropped;
     candidatesSpent = true;
+    return;
+  } else if (room == Room::ForReplies && !entry.proposal) {
+    entry.fate = Pending::Fate::GaveWay;
     return;
   } else {
     entry.fate = Pending::Fate::Judge;
@@ -141,6 +144,7 @@ llvm::Error Explorer::judgeAll(std::vector<Pending> &pending, size_t mostJudged)
   std::set<NodeId> coming;
   std::map<Digest, NodeId> comingCode;
   std::vector<Pending *> open;
+  uint64_t paid = llvm::count_if(pending, [](const Pending &entry) { return entry.isPaid(); });
   for (Pending &entry : pending) {
     if (entry.isSettled())
       continue;
@@ -148,7 +152,11 @@ llvm::Error Explorer::judgeAll(std::vector<Pending> &pending, size_t mostJudged)
       entry.fate = Pending::Fate::Dropped;
       continue;
     }
-    settle(entry, coming, comingCode, isRanked || open.size() < left);
+    const Room room = isRanked || open.size() + paid < left ? Room::ForAll
+                      : open.size() < left                  ? Room::ForReplies
+                                                            : Room::None;
+    paid -= entry.isPaid();
+    settle(entry, coming, comingCode, room);
     if (entry.fate == Pending::Fate::Judge)
       open.push_back(&entry);
   }
@@ -218,6 +226,7 @@ Attempt Explorer::resolve(const Pending &pending) {
   attempt.parentModelledUs = parent.judgement.modelledUs;
   attempt.predictedGain = request.predictedGain;
   attempt.ask = request.ask;
+  attempt.drawn = pending.drawn;
   attempt.repair = pending.repair;
   if (pending.proposal) {
     attempt.tokens = pending.proposal->tokens;
@@ -267,9 +276,12 @@ Attempt Explorer::resolve(const Pending &pending) {
                                    pending.made.floorUs, best);
     break;
   case Pending::Fate::Outranked:
+  case Pending::Fate::GaveWay:
     attempt.shortcut = "outranked";
     attempt.verdict = VerdictKind::Inconclusive;
-    attempt.reason = "not measured: the cost model ranks enough others before it";
+    attempt.reason = pending.fate == Pending::Fate::GaveWay
+                         ? "not measured: the candidates that are left are a model's replies"
+                         : "not measured: the cost model ranks enough others before it";
     break;
   default:
     take(*pending.judgement);
@@ -303,7 +315,8 @@ llvm::Expected<std::vector<Attempt>> Explorer::carryOut(std::vector<Pending> &pe
     attempts.push_back(attempt);
     if (attempt.failure == FailureClass::Budget)
       continue; // no model was asked
-    if (entry.fate != Pending::Fate::NoMove && attempt.before.empty())
+    if (entry.fate != Pending::Fate::NoMove && entry.fate != Pending::Fate::GaveWay &&
+        attempt.before.empty())
       triedAt[key] = result.attempts.size();
     if (attempt.verdict == VerdictKind::Incorrect && attempt.gate)
       ++result.refused[toString(attempt.gate).str()];
@@ -318,6 +331,14 @@ llvm::Expected<std::vector<Attempt>> Explorer::carryOut(std::vector<Pending> &pe
   return attempts;
 }
 
+size_t Explorer::judgeable(llvm::ArrayRef<ExplorerRequest> requests) const {
+  uint64_t questions = 0;
+  for (auto [place, request] : llvm::enumerate(requests))
+    if (request.ask && ++questions > candidatesLeft())
+      return place;
+  return requests.size();
+}
+
 llvm::Expected<std::vector<Attempt>> Explorer::evaluate(llvm::ArrayRef<ExplorerRequest> requests,
                                                         size_t mostJudged) {
   // What is applied is compiled and modelled, which may take longer than to judge the few that the
@@ -328,6 +349,7 @@ llvm::Expected<std::vector<Attempt>> Explorer::evaluate(llvm::ArrayRef<ExplorerR
         requests.size(), modelledForOne * std::max<uint64_t>(candidatesLeft(), 1)));
   if (llvm::Error error = reviewProofs())
     return std::move(error);
+  requests = requests.take_front(judgeable(requests));
   std::vector<Pending> pending(requests.size());
   for (auto [entry, request] : llvm::zip(pending, requests))
     entry.request = request;
@@ -351,7 +373,8 @@ llvm::Error Explorer::repairAll(llvm::ArrayRef<ExplorerRequest> requests,
     std::vector<Pending> broken;
     std::vector<size_t> places;
     for (auto [place, attempt] : llvm::enumerate(attempts))
-      if (attempt.repair == round && isRepairable(requests[place], attempt)) {
+      if (attempt.repair == round && broken.size() < candidatesLeft() &&
+          isRepairable(requests[place], attempt)) {
         broken.emplace_back();
         broken.back().request = requests[place];
         broken.back().repair = round + 1;

@@ -178,6 +178,23 @@ std::optional<SearchEnd> Explorer::mustEnd() {
   return std::nullopt;
 }
 
+llvm::Error Explorer::keepCandidates() {
+  if (!options.budgetCandidates || !options.sketches || !mayAsk() || mustEnd())
+    return llvm::Error::success();
+  llvm::Expected<llvm::ArrayRef<Action>> found = actions(originId);
+  if (!found)
+    return found.takeError();
+  if (llvm::any_of(*found, [](const Action &action) { return action.assisted; }))
+    keptCandidates = (options.budgetCandidates + 1) / 2;
+  return llvm::Error::success();
+}
+
+void Explorer::releaseCandidates() {
+  if (keptCandidates)
+    candidatesSpent = false; // what was dropped had its half
+  keptCandidates = 0;
+}
+
 llvm::Expected<llvm::ArrayRef<Action>> Explorer::actions(const NodeId &id) {
   ExplorerNode &node = nodes.at(id);
   if (!node.actions) {

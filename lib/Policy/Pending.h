@@ -14,6 +14,7 @@ struct Explorer::Pending {
   unsigned repair = 0; ///< as in Attempt
   Attempt failed;      ///< that is to be repaired, where `repair`
   std::optional<Proposal> proposal;
+  std::string drawn;        ///< as in Attempt
   std::vector<Step> before; ///< of the request's, those that apply
   StepOutcome made;
   enum class Fate {
@@ -24,6 +25,7 @@ struct Explorer::Pending {
     Identical, ///< the machine code was judged already, or will be by `twin`
     Roofline,
     Outranked, ///< the cost model ranks enough others before it
+    GaveWay,   ///< to replies, which take the candidates that are left
     Dropped,   ///< the budget is spent, or the user ended the search
     Judge,
   } fate = Fate::Judge;
@@ -31,6 +33,8 @@ struct Explorer::Pending {
   bool applied = false; ///< `made` is an answer
   std::optional<NodeJudgement> judgement;
 
+  /// Whether a model was paid for what is to be judged.
+  bool isPaid() const { return proposal && !isSettled() && made.applied && !made.gate; }
   /// Whether nothing is to be applied.
   bool isSettled() const {
     return fate == Fate::NoMove || fate == Fate::Repeat || fate == Fate::Dropped;

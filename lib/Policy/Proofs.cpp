@@ -228,7 +228,10 @@ llvm::Error Explorer::mend(const NodeId &node) {
     if (attempt.node != node || attempt.phase == AttemptPhase::Confirm)
       continue;
     ExplorerRequest request{attempt.parent,
-                            {attempt.step.pass, attempt.step.kernel, attempt.step.site, {}},
+                            {attempt.drawn.empty() ? attempt.step.pass : attempt.drawn,
+                             attempt.step.kernel,
+                             attempt.step.site,
+                             {}},
                             attempt.predictedGain,
                             attempt.trajectory,
                             attempt.ask};

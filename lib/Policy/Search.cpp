@@ -49,6 +49,20 @@ llvm::StringRef kbopt::endName(SearchEnd end) {
   return "";
 }
 
+/// What comes before single steps. Returns why the search must end, if it must.
+static llvm::Expected<std::optional<SearchEnd>> tryEarly(Explorer &explorer) {
+  if (llvm::Error error = explorer.keepCandidates())
+    return std::move(error);
+  llvm::Expected<std::optional<SearchEnd>> early = trySketches(explorer);
+  if (early && !*early)
+    if (llvm::Error error = tryFirstSteps(explorer))
+      early = std::move(error);
+  explorer.releaseCandidates();
+  if (early && *early == SearchEnd::BudgetCandidates)
+    early = explorer.mustEnd();
+  return early;
+}
+
 llvm::Expected<SearchResult> Strategy::run(Environment &environment, const KnowledgeBase &knowledge,
                                            const SearchOptions &options, Clock &clock,
                                            SearchObserver *observer) {
@@ -60,10 +74,7 @@ llvm::Expected<SearchResult> Strategy::run(Environment &environment, const Knowl
     return usable.takeError();
   if (!*usable)
     return explorer.finish(SearchEnd::NothingLeft);
-  llvm::Expected<std::optional<SearchEnd>> early = trySketches(explorer);
-  if (early && !*early)
-    if (llvm::Error error = tryFirstSteps(explorer))
-      early = std::move(error);
+  llvm::Expected<std::optional<SearchEnd>> early = tryEarly(explorer);
   if (early)
     explorer.recall();
   llvm::Expected<SearchEnd> end = !early   ? llvm::Expected<SearchEnd>(early.takeError())

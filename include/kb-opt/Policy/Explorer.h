@@ -76,6 +76,10 @@ public:
 
   /// Why the search must end now, if it must.
   std::optional<SearchEnd> mustEnd();
+  /// Where a model may be asked of the original: keeps half of the candidates of the budget for
+  /// what comes after the sketches, until `releaseCandidates`.
+  llvm::Error keepCandidates();
+  void releaseCandidates();
 
   const ExplorerNode &node(const NodeId &id) const { return nodes.at(id); }
   const NodeId &root() const { return rootId; }
@@ -160,8 +164,13 @@ private:
   llvm::Error examineBest(llvm::ArrayRef<Pending *> open);
   llvm::Error judgeAll(std::vector<Pending> &pending, size_t mostJudged);
   void outrank(std::vector<Pending> &pending, std::vector<Pending *> &open, size_t mostJudged);
+  /// For whom there are candidates of the budget left.
+  enum class Room { ForAll, ForReplies, None };
   void settle(Pending &pending, std::set<NodeId> &coming, std::map<Digest, NodeId> &comingCode,
-              bool mayJudge);
+              Room room);
+  /// How many of \p requests, from the first one, can be tried so that each reply of a model can be
+  /// judged.
+  size_t judgeable(llvm::ArrayRef<ExplorerRequest> requests) const;
   Attempt resolve(const Pending &pending);
   /// Puts the schedules of \p action, a sketch, in the order of what is believed.
   void rank(Action &action) const;
@@ -211,12 +220,12 @@ private:
   llvm::Error improveWinner();
   void keepWinner(const NodeId &node, std::vector<Step> pipeline, const NodeJudgement &judgement,
                   bool confirmed);
-  /// That the budget still has; without a budget as many as there can be.
+  /// That the budget still has and that are not kept; without a budget as many as there can be.
   uint64_t candidatesLeft() const {
+    const uint64_t taken = result.judged + keptCandidates;
     return !options.budgetCandidates
                ? UINT64_MAX
-               : options.budgetCandidates -
-                     std::min<uint64_t>(options.budgetCandidates, result.judged);
+               : options.budgetCandidates - std::min<uint64_t>(options.budgetCandidates, taken);
   }
   bool stopped() const { return options.stop && options.stop(); }
   /// Decides what of the budget is kept for a proof, \p taken seconds after the start.
@@ -289,6 +298,7 @@ private:
   std::set<Digest> refusedCode;           ///< by a proof
   std::set<Step> blamed;                  ///< last steps of refused leaders
   bool candidatesSpent = false;
+  uint64_t keptCandidates = 0; ///< of the budget, for what comes after the sketches
   SearchResult result;
 };
 
