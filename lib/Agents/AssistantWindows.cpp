@@ -7,6 +7,9 @@
 
 using namespace kbopt;
 
+/// A part of the time that is shorter is not worth words.
+static constexpr double leastShownUs = 0.005;
+
 std::string Assistant::summaryOf(const Step &move) {
   if (move.reply.empty())
     return "";
@@ -110,6 +113,24 @@ static std::string raisedForm(ShownPrograms &programs, const NodeId &node, llvm:
   return text;
 }
 
+/// The time of the program, and what it goes to.
+static std::string timeText(const ProposalRequest &request, llvm::StringRef kernel) {
+  std::string text = llvm::formatv("The program takes {0:f2} us ({1:f2} us at first)",
+                                   request.timeUs, request.originalUs);
+  const TimeSplit &split = request.split;
+  if (!split.launches)
+    return text +
+           llvm::formatv(", and kernel '{0}' {1:f0} % of that.", kernel, 100 * request.share).str();
+  text +=
+      llvm::formatv(": {0:f2} us to launch ({1} {2}), {3:f2} us in kernels", split.launchesUs,
+                    split.launches, split.launches == 1 ? "launch" : "launches", split.kernelsUs);
+  if (split.hostUs >= leastShownUs)
+    text += llvm::formatv(", {0:f2} us in copies and waiting for the host", split.hostUs);
+  return text + llvm::formatv(". Kernel '{0}' runs {1:f2} us of that.", kernel,
+                              request.share * split.kernelsUs)
+                    .str();
+}
+
 PromptTask Assistant::task(const NodeId &node, const ProposalRequest &request, const Action &action,
                            const PromptKnowledge &knowledge) {
   PromptTask task;
@@ -117,9 +138,7 @@ PromptTask Assistant::task(const NodeId &node, const ProposalRequest &request, c
   task.chip = facts.chip;
   task.facts = facts.facts;
   if (request.timeUs > 0 && request.originalUs > 0)
-    task.facts.push_back(llvm::formatv(
-        "The program takes {0:f2} us ({1:f2} us at first), and kernel '{2}' {3:f0} % of that.",
-        request.timeUs, request.originalUs, action.kernel, 100 * request.share));
+    task.facts.push_back(timeText(request, action.kernel));
   if (request.profile) {
     task.state = stateLines(request);
     task.metrics = shownMetrics(request.state, request.metrics);

@@ -14,6 +14,10 @@ static void writeSpeed(const JudgedSpeed &speed, json::Object &object) {
     object["modelledUs"] = speed.modelledUs;
   if (!speed.degraded.empty())
     object["degraded"] = speed.degraded;
+  if (speed.launches) {
+    object["kernelsUs"] = speed.kernelsUs;
+    object["launches"] = static_cast<int64_t>(speed.launches);
+  }
   object["metrics"] = metricsJson(speed.metrics);
   object["shape"] = speed.shape;
   json::Object kernels;
@@ -52,6 +56,8 @@ static bool readSpeed(const json::Value &value, JudgedSpeed &speed, json::Path p
   if (!mapper || !mapper.map("code", speed.code) || !mapper.map("us", speed.us) ||
       !mapper.map("floorUs", speed.floorUs) ||
       !mapper.mapOptional("modelledUs", speed.modelledUs) ||
+      !mapper.mapOptional("kernelsUs", speed.kernelsUs) ||
+      !mapper.mapOptional("launches", speed.launches) ||
       !mapper.mapOptional("degraded", speed.degraded) || !mapper.map("shape", speed.shape) ||
       !readMetrics(value, speed.metrics, path))
     return false;

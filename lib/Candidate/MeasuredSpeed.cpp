@@ -23,6 +23,7 @@ LaunchKey keyOf(const LaunchMetrics &launch) {
 
 struct KernelSums {
   double us = 0;
+  uint64_t count = 0;
   std::vector<WeightedMetrics> launches;
 };
 
@@ -41,6 +42,7 @@ SpeedRecord kbopt::countersOf(const GpuProfile &profile) {
     KernelSums &sum = sums[launch.kernel];
     auto like = launch.metrics.empty() ? measured.find(keyOf(launch)) : measured.end();
     sum.us += like == measured.end() ? launch.us : like->second.first / like->second.second;
+    ++sum.count;
     if (!launch.metrics.empty())
       sum.launches.push_back({&launch.metrics, launch.us, 1});
   }
@@ -53,6 +55,7 @@ SpeedRecord kbopt::countersOf(const GpuProfile &profile) {
       record.longest = kernel;
     }
     record.kernels[kernel] = {sum.us, meanMetrics(sum.launches)};
+    record.kernels[kernel].launches = sum.count;
   }
   return record;
 }

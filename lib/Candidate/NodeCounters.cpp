@@ -54,6 +54,8 @@ llvm::Expected<SpeedRecord> NodeCounters::withoutReading(const SpeedRecord &mode
     if (!own)
       return own.takeError();
     record = std::move(*own);
+    for (auto &[name, kernel] : record.kernels)
+      kernel.launches = 0; // those of another program
   }
   record.degraded = why;
   return record;

@@ -125,12 +125,26 @@ static void addVerdict(const Verdict &verdict, NodeJudgement &judgement) {
   judgement.reason = verdict.reason;
 }
 
-static void addSpeed(const JudgedSpeed &speed, NodeJudgement &judgement) {
+/// What launches take is the chip's figure, as far as the kernels leave time for it.
+static TimeSplit splitOf(const JudgedSpeed &speed, const ChipInfo &chip) {
+  TimeSplit split;
+  if (!speed.launches)
+    return split;
+  const double rest = std::max(0.0, speed.us - speed.kernelsUs);
+  split.launches = speed.launches;
+  split.kernelsUs = speed.kernelsUs;
+  split.launchesUs = std::min(rest, static_cast<double>(speed.launches) * chip.launchOverheadUs);
+  split.hostUs = rest - split.launchesUs;
+  return split;
+}
+
+static void addSpeed(const JudgedSpeed &speed, const ChipInfo &chip, NodeJudgement &judgement) {
   const StateRules &rules = StateRules::builtin();
   judgement.metrics = speed.metrics;
   judgement.state = rules.classify(speed.metrics);
   judgement.timeUs = speed.us;
   judgement.modelledUs = speed.modelledUs;
+  judgement.split = splitOf(speed, chip);
   judgement.floorUs = speed.floorUs;
   judgement.shape = speed.shape;
   for (const auto &[name, kernel] : speed.kernels)
@@ -165,7 +179,7 @@ llvm::Expected<NodeJudgement> NodeJudgements::judge(const NodeId &id, JudgeEffor
   NodeJudgement judgement;
   addVerdict(verdict, judgement);
   if (record->speed) {
-    addSpeed(*record->speed, judgement);
+    addSpeed(*record->speed, setup.chip, judgement);
     judgement.code = nodes.codeWithHost(record->speed->code, id);
     if (id == nodes.root()) {
       auto time = attainable(judgement.floorUs);

@@ -39,8 +39,10 @@ llvm::Expected<SpeedRecord> NodeModels::compute(const ProgramArtefacts &program)
   record.seconds = counted->wallSeconds;
   record.floorUs = modelled->floorUs;
   record.longest = modelled->longestKernel;
-  for (const ModelledLaunch &launch : modelled->launches)
+  for (const ModelledLaunch &launch : modelled->launches) {
     record.kernels[launch.kernel].us += launch.us * launch.repeats;
+    record.kernels[launch.kernel].launches += launch.repeats;
+  }
   for (auto &[kernel, speed] : record.kernels) {
     speed.metrics = kernelMetrics(*modelled, kernel);
     speed.lines = hottestLines(setup.tools.input, *counted, *modelled, kernel);

@@ -33,6 +33,20 @@ static std::map<std::string, JudgedKernel> kernelsOfSource(RewriteSession &sessi
   return kernels;
 }
 
+/// Adds how long the kernels of \p record run, and how often, where that is known of all of them.
+static void addSplit(const SpeedRecord &record, JudgedSpeed &speed) {
+  double us = 0;
+  uint64_t launches = 0;
+  for (const auto &[name, kernel] : record.kernels) {
+    if (!kernel.launches)
+      return;
+    us += kernel.us;
+    launches += kernel.launches;
+  }
+  speed.kernelsUs = std::min(us, speed.us);
+  speed.launches = launches;
+}
+
 llvm::Error NodeSpeeds::addKernels(const NodeId &id, const SpeedRecord &record,
                                    JudgedSpeed &speed) {
   if (const KernelSpeed *kernel = record.find(record.longest))
@@ -65,10 +79,12 @@ llvm::Expected<JudgedSpeed> NodeSpeeds::speed(const NodeId &id, const ProgramArt
     auto counted = counters.counters(id, program, timing->report, *modelled);
     if (!counted)
       return counted.takeError();
+    addSplit(*counted, speed);
     *modelled = measuredSpeed(std::move(*counted), *modelled, timing->us);
     speed.degraded = modelled->degraded;
   } else {
     speed.us = *modelled->us;
+    addSplit(*modelled, speed);
   }
   if (llvm::Error error = addKernels(id, *modelled, speed))
     return std::move(error);

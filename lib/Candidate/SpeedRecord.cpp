@@ -40,6 +40,8 @@ json::Value kbopt::toJSON(const SpeedRecord &record) {
     json::Object entry{{"us", kernel.us}, {"metrics", metricsJson(kernel.metrics)}};
     if (record.us)
       entry["lines"] = json::Array(kernel.lines);
+    if (kernel.launches)
+      entry["launches"] = static_cast<int64_t>(kernel.launches);
     kernels[name] = std::move(entry);
   }
   object["kernels"] = std::move(kernels);
@@ -48,7 +50,8 @@ json::Value kbopt::toJSON(const SpeedRecord &record) {
 
 static bool readKernel(const json::Value &value, KernelSpeed &kernel, json::Path path) {
   json::ObjectMapper mapper(value, path);
-  if (!mapper || !mapper.map("us", kernel.us) || !mapper.mapOptional("lines", kernel.lines))
+  if (!mapper || !mapper.map("us", kernel.us) || !mapper.mapOptional("lines", kernel.lines) ||
+      !mapper.mapOptional("launches", kernel.launches))
     return false;
   const json::Object *metrics = value.getAsObject()->getObject("metrics");
   if (!metrics) {

@@ -90,6 +90,7 @@ ProposalRequest Explorer::question(const ExplorerRequest &request, unsigned repa
   question.timeUs = node.judgement.timeUs;
   question.originalUs = result.original.timeUs;
   question.attainable = attainable();
+  question.split = node.judgement.split;
   question.share = node.shareOf(kernel);
   question.pipeline = node.pipeline;
   std::vector<Attempt> children = childrenOf(node.id);

@@ -103,6 +103,7 @@ NodeJudgement Explorer::seen(NodeJudgement judgement) const {
   judgement.state = State();
   judgement.metrics.clear();
   judgement.kernels.clear();
+  judgement.split = TimeSplit();
   judgement.floorUs = 0;
   return judgement;
 }

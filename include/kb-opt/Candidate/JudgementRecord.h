@@ -31,6 +31,8 @@ struct JudgedSpeed {
   std::string shape = {};    ///< likewise
   std::string degraded = {}; ///< why there are no counters of the GPU
   std::map<std::string, JudgedKernel> kernels = {}; ///< by the name in the source
+  double kernelsUs = 0;  ///< of `us`, in which kernels run, as far as `launches` is known
+  uint64_t launches = 0; ///< 0: unknown
 };
 
 struct JudgementRecord {

@@ -18,6 +18,7 @@ struct KernelSpeed {
   double us = 0;
   MetricMap metrics = {};              ///< per launch
   std::vector<std::string> lines = {}; ///< the hottest ones, a sentence each
+  uint64_t launches = 0;               ///< that `us` is of; 0: unknown
 };
 
 struct SpeedRecord {

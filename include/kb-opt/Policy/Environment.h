@@ -51,6 +51,7 @@ struct NodeJudgement {
   double timeUs = 0; ///< only where correct
   /// Where `timeUs` is measured: what the cost model says; 0: nothing.
   double modelledUs = 0;
+  TimeSplit split;           ///< of `timeUs`, of a program that was judged
   double floorUs = 0;        ///< of its kernels as they are, with their launches; 0: unknown
   AttainableTime attainable; ///< of the root alone
   Digest code;               ///< of machine code and plan; needed for the root alone

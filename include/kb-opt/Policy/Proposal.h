@@ -22,6 +22,14 @@ struct Leader {
   double timeUs = 0;
 };
 
+/// What the time of a program goes to.
+struct TimeSplit {
+  uint64_t launches = 0; ///< 0: the split is unknown
+  double launchesUs = 0; ///< what it takes to launch them
+  double kernelsUs = 0;  ///< in which kernels run
+  double hostUs = 0;     ///< the rest: copies, and waiting for the host
+};
+
 /// What one role is shown of the search: rebuilt for every question (STARK,
 /// section 4.4), at most `SearchOptions::windowNodes` programs together, drawn at
 /// random where there are more.
@@ -51,7 +59,8 @@ struct ProposalRequest {
   std::vector<std::string> features;
   double timeUs = 0, originalUs = 0; ///< of the program
   AttainableTime attainable;         ///< of the original
-  double share = 1;                  ///< of the program's time that the kernel takes
+  TimeSplit split;                   ///< of `timeUs`
+  double share = 1;                  ///< of the time of all kernels that the kernel takes
   std::vector<Step> pipeline;        ///< from the original to the node
   Prediction prediction;
 

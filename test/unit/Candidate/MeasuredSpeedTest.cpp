@@ -42,6 +42,7 @@ TEST(MeasuredSpeed, CountersByKernel) {
   EXPECT_EQ(counters.longest, "a");
   const KernelSpeed &a = counters.kernels.at("a");
   EXPECT_DOUBLE_EQ(a.us, 3 + 1 + 3);
+  EXPECT_EQ(a.launches, 3u);
   EXPECT_DOUBLE_EQ(a.metrics.at("x.sum"), 20) << "the mean";
   EXPECT_DOUBLE_EQ(a.metrics.at("x.pct"), 60) << "the mean by time";
   EXPECT_DOUBLE_EQ(counters.kernels.at("b").us, 4);

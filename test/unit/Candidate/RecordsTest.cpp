@@ -120,7 +120,7 @@ TEST(SpeedRecord, OfTheCostModel) {
   record.floorUs = 3;
   record.seconds = 0.25;
   record.longest = "_Z1kv";
-  record.kernels["_Z1kv"] = {12.5, {{"kbopt__waves", 1.5}}, {"line 3: 90 %"}};
+  record.kernels["_Z1kv"] = {12.5, {{"kbopt__waves", 1.5}}, {"line 3: 90 %"}, 3};
   SpeedRecord back = roundTrip(record);
   EXPECT_EQ(back.us, 12.5);
   EXPECT_EQ(back.floorUs, 3);
@@ -129,6 +129,7 @@ TEST(SpeedRecord, OfTheCostModel) {
   ASSERT_TRUE(back.find("_Z1kv"));
   EXPECT_EQ(back.find("_Z1kv")->metrics, record.kernels["_Z1kv"].metrics);
   EXPECT_EQ(back.find("_Z1kv")->lines, record.kernels["_Z1kv"].lines);
+  EXPECT_EQ(back.find("_Z1kv")->launches, 3u);
   EXPECT_FALSE(back.find("other"));
 }
 
@@ -178,6 +179,8 @@ TEST(JudgementRecord, KeepsTheSpeed) {
   speed.metrics = {{"x.pct", 50}};
   speed.shape = "matmul";
   speed.degraded = "no counters";
+  speed.kernelsUs = 4;
+  speed.launches = 2;
   speed.kernels["k"] = {4, {{"x.pct", 40}}, "stencil"};
   JudgementRecord back = roundTrip(record);
   ASSERT_TRUE(back.speed.has_value());
@@ -188,6 +191,8 @@ TEST(JudgementRecord, KeepsTheSpeed) {
   EXPECT_EQ(back.speed->metrics, speed.metrics);
   EXPECT_EQ(back.speed->shape, "matmul");
   EXPECT_EQ(back.speed->degraded, "no counters");
+  EXPECT_EQ(back.speed->kernelsUs, 4);
+  EXPECT_EQ(back.speed->launches, 2u);
   EXPECT_EQ(back.speed->kernels["k"].us, 4);
   EXPECT_EQ(back.speed->kernels["k"].metrics, speed.kernels["k"].metrics);
   EXPECT_EQ(back.speed->kernels["k"].shape, "stencil");

@@ -441,6 +441,29 @@ TEST(Asking, AQuestionShowsWhatTheRolesNeed) {
   EXPECT_EQ(textOf(atChild.pipeline), "unroll-loop{kernel=k}");
 }
 
+TEST(Asking, AQuestionSaysWhatTheTimeGoesTo) {
+  World run;
+  FakePass pass{"invent"};
+  pass.replies = {{"r", FailureClass::Compile}};
+  run.world.passes = {pass};
+  run.world.adjust = [](const FakeEnvironment::Moves &, NodeJudgement &judgement) {
+    judgement.split = {2, 60, 30, 10};
+  };
+  run.options.repairs = 0;
+  run.start();
+  run.ask("invent");
+  EXPECT_EQ(run.world.questions[0].second.split.launches, 2u);
+  EXPECT_EQ(run.world.questions[0].second.split.launchesUs, 60);
+  World blind;
+  blind.world.passes = run.world.passes;
+  blind.world.adjust = run.world.adjust;
+  blind.options.profile = false;
+  blind.options.repairs = 0;
+  blind.start();
+  blind.ask("invent");
+  EXPECT_EQ(blind.world.questions[0].second.split.launches, 0u);
+}
+
 TEST(Asking, ShownKnowledgeIsOfWhatMayBeChosen) {
   World run;
   FakePass drawn{"invent"}, other{"aos-to-soa"};
