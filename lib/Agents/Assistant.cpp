@@ -68,6 +68,8 @@ std::string Assistant::faultOfCode(const json::Value &answer, const Work &work) 
   auto code = readCoderReply(answer);
   if (!code)
     return llvm::toString(code.takeError());
+  if (!code->cannot.empty())
+    return "";
   const PassInfo &info = *passes.lookup(actionOf(*code, work).pass)->info;
   ReplyOrRefusal made = makeReply(work.source, info, std::move(*code));
   if (!made.refusal)
@@ -92,9 +94,14 @@ llvm::Expected<Proposal> Assistant::take(const json::Value &answer, const NodeId
                                          Account account) {
   CoderReply code = llvm::cantFail(readCoderReply(answer)); // as the check did
   work.reply = code;
-  work.action = actionOf(code, work);
-  if (work.action.pass != request.action.pass)
+  if (code.cannot.empty())
+    work.action = actionOf(code, work);
+  if (work.action.pass != request.action.pass || !code.cannot.empty())
     account.proposal.chosen = work.action.step();
+  if (!code.cannot.empty()) {
+    account.end(FailureClass::Declined, "it cannot be done: " + code.cannot);
+    return std::move(account.proposal);
+  }
   const PassInfo &info = *passes.lookup(work.action.pass)->info;
   ReplyOrRefusal made = makeReply(work.source, info, std::move(code));
   if (!made.refusal)
@@ -150,6 +157,7 @@ static CoderWindow coderWindowOf(const PassInfo &info, const GroundedSource &sou
     window.parameters.push_back((parameter.name + ": " + parameter.summary + ", one of " +
                                  llvm::join(parameter.values, ", "))
                                     .str());
+  window.left = source.left;
   window.marked = withoutWorkload(source.marked());
   for (const GroundedAnchor &anchor : source.anchors) {
     auto wanted = instructions.find(anchor.id);
@@ -229,7 +237,10 @@ llvm::Expected<Proposal> Assistant::propose(const NodeId &node, const ProposalRe
     return answer.takeError();
   if (!*answer)
     return std::move(account.proposal);
-  return take(**answer, node, request, std::move(work), std::move(account));
+  auto proposal = take(**answer, node, request, std::move(work), std::move(account));
+  if (proposal && proposal->failure == FailureClass::Declined)
+    proposal->unfit.push_back(proposal->chosen->pass);
+  return proposal;
 }
 
 llvm::Expected<Proposal> Assistant::repair(const NodeId &node, const ProposalRequest &request,

@@ -5,6 +5,7 @@
 // names.
 //
 //===----------------------------------------------------------------------===//
+#include "ShownAnchors.h"
 #include "kb-opt/Agents/Assistant.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -55,8 +56,27 @@ PromptPass Assistant::shownPass(const Action &choice) const {
   PromptPass pass;
   pass.name = choice.pass;
   pass.kernel = choice.kernel;
-  pass.summary = passes.lookup(choice.pass)->info->summary.str();
+  const PassInfo &info = *passes.lookup(choice.pass)->info;
+  pass.summary = info.summary.str();
+  pass.promise = promiseName(info.promise).str();
   return pass;
+}
+
+std::string Assistant::faultOfPlaces(const NodeId &node, const json::Value &answer) {
+  const PlannerReply plan = llvm::cantFail(readPlannerReply(answer)); // as the check before did
+  if (plan.pass == "none")
+    return "";
+  const PassInfo &info = *passes.lookup(plan.pass)->info;
+  if (!info.assisted) // a schedule has no places
+    return "";
+  std::string fault;
+  llvm::Error error = programs.withProgram(node, [&](RewriteSession &program) -> llvm::Error {
+    for (const PlannedPlace &place : plan.places)
+      if (!place.site && fault.empty())
+        fault = whyNotAnchored(program.parsed(), info, plan.kernel, {place.first, place.last});
+    return llvm::Error::success();
+  });
+  return error ? llvm::toString(std::move(error)) : fault;
 }
 
 llvm::Expected<std::optional<PlannerReply>> Assistant::plan(const NodeId &node,
@@ -82,18 +102,28 @@ llvm::Expected<std::optional<PlannerReply>> Assistant::plan(const NodeId &node,
       }
       for (const Opportunity &site : *sites)
         if (site.pass->name == choice.pass && site.step.kernel == choice.kernel)
-          pass.sites.push_back({site.step.site, site.line, siteKindName(info.site).str()});
+          pass.sites.push_back(
+              {site.step.site, site.line, siteKindName(info.site).str(), site.endLine});
+      if (!showAnchors(program.parsed(), info, pass, window.left))
+        window.passes.pop_back();
     }
     return llvm::Error::success();
   });
   if (looked)
     return std::move(looked);
+  if (window.passes.empty()) {
+    account.end(FailureClass::Declined, "nothing of kernel '" + request.action.kernel +
+                                            "' can be changed: " + llvm::join(window.left, "; "));
+    return std::nullopt;
+  }
   ModelRequest question = plannerRequest(window);
   question.sample = request.ask > 1 ? std::to_string(request.ask) : "";
   auto answer = ask(question, plannerSchema(), node, request.action.kernel, account,
                     [&](const json::Value &value) {
                       std::string fault = faultOfPlan(value, window);
-                      return fault.empty() ? faultOfSchedule(node, value, choices) : fault;
+                      if (fault.empty())
+                        fault = faultOfSchedule(node, value, choices);
+                      return fault.empty() ? faultOfPlaces(node, value) : fault;
                     });
   if (!answer || !*answer)
     return answer ? llvm::Expected<std::optional<PlannerReply>>(std::nullopt) : answer.takeError();
@@ -125,8 +155,7 @@ static llvm::Expected<PlannedLines> linesOf(RewriteSession &program, const Plann
     }
     for (const Opportunity &site : *sites)
       if (site.pass->name == plan.pass && site.step.kernel == plan.kernel &&
-          site.step.site == place.site && site.pass->site != SiteKind::Kernel &&
-          site.pass->site != SiteKind::Launch && site.pass->site != SiteKind::Parameter)
+          site.step.site == place.site && hasOwnAnchors(site.pass->site))
         add(site.line, site.endLine, place);
   }
   return planned;

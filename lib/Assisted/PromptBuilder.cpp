@@ -83,9 +83,17 @@ void addNest(Page &page, const PromptTask &task) {
   page.text += quotedAsData("nest", clipped(task.nest, nestBytes));
 }
 
-void addPass(Page &page, const PromptPass &pass) {
+/// \p others: passes that were added before.
+void addPass(Page &page, const PromptPass &pass, llvm::ArrayRef<PromptPass> others) {
   page.line("- " + pass.name + " on '" + pass.kernel + "': " + pass.summary +
             (pass.expected.empty() ? "" : " (" + pass.expected + ")"));
+  if (!pass.promise.empty())
+    page.line("  - promise: " + pass.promise);
+  auto same =
+      llvm::find_if(others, [&](const PromptPass &other) { return other.anchors == pass.anchors; });
+  if (!pass.anchors.empty())
+    page.line("  - may change: " + (same == others.end() ? llvm::join(pass.anchors, "; ")
+                                                         : "the same as " + same->name));
   for (const PromptSite &site : pass.sites)
     page.line("  - site " + llvm::Twine(site.number) + ", line " + llvm::Twine(site.line) + ": " +
               site.what);
@@ -158,11 +166,14 @@ std::string rules(llvm::ArrayRef<std::string> allowances) {
   return text;
 }
 
-void addAnchors(Page &page, llvm::ArrayRef<PromptAnchor> anchors) {
+void addAnchors(Page &page, llvm::ArrayRef<PromptAnchor> anchors,
+                llvm::ArrayRef<std::string> left) {
   page.heading("Anchors");
   for (const PromptAnchor &anchor : anchors)
     page.line("- " + anchor.id + ": " + anchor.what +
               (anchor.instruction.empty() ? "" : ". " + anchor.instruction));
+  for (const std::string &place : left)
+    page.line("- no anchor for " + place);
 }
 
 StringRef meaningOf(StringRef promise) {
@@ -182,7 +193,8 @@ void addChoices(Page &page, llvm::ArrayRef<PromptPass> choices) {
     return;
   page.heading("Passes that the change may be");
   for (const PromptPass &pass : choices)
-    page.line("- " + pass.name + ": " + pass.summary);
+    page.line("- " + pass.name + ": " + pass.summary +
+              (pass.promise.empty() ? "" : " (promise: " + pass.promise + ")"));
 }
 
 /// The coder's window without its history.
@@ -201,7 +213,7 @@ void addWork(Page &page, const CoderWindow &window) {
   addMeasurements(page, window.task);
   addNest(page, window.task);
   addKnowledge(page, window.task);
-  addAnchors(page, window.anchors);
+  addAnchors(page, window.anchors, window.left);
   page.quote("Source", "program", window.marked, programBytes);
 }
 
@@ -221,8 +233,9 @@ ModelRequest kbopt::plannerRequest(const PlannerWindow &window) {
   page.heading("Passes to choose from");
   if (!window.drawn.empty())
     page.line("The search would try '" + window.drawn + "'.");
-  for (const PromptPass &pass : window.passes)
-    addPass(page, pass);
+  for (auto [place, pass] : llvm::enumerate(window.passes))
+    addPass(page, pass, llvm::ArrayRef(window.passes).take_front(place));
+  page.list("What cannot be changed", window.left);
   addNest(page, window.task);
   addKnowledge(page, window.task);
   addAttempts(page, "What was tried on this program", window.children);
@@ -277,7 +290,7 @@ ModelRequest kbopt::verifierRequest(const VerifierWindow &window) {
 ModelRequest kbopt::minimalRequest(const CoderWindow &window) {
   Page page;
   addTask(page, window.task);
-  addAnchors(page, window.anchors);
+  addAnchors(page, window.anchors, window.left);
   page.quote("Source", "program", window.marked, programBytes);
   return request(ModelRole::Minimal,
                  minimalDuty.str() + rules(window.allowances) + sharedDuty.str(), std::move(page),

@@ -184,6 +184,7 @@ llvm::Expected<CoderReply> kbopt::readCoderReply(const json::Value &answer) {
   Members members(answer, "", fault);
   members.optionalText("pass", reply.pass);
   members.text("summary", reply.summary);
+  members.optionalText("cannot", reply.cannot);
   readEdits(members, fault, reply.edits);
   readParameters(members, fault, reply.parameters);
   members.optionalText("promise", promise);
@@ -191,7 +192,10 @@ llvm::Expected<CoderReply> kbopt::readCoderReply(const json::Value &answer) {
   members.texts("assumes", false, assumes);
   members.finish();
   reply.summary = oneLine(reply.summary, ReplyLimits::summaryBytes);
-  if (fault.empty() && reply.summary.empty())
+  reply.cannot = oneLine(reply.cannot, ReplyLimits::summaryBytes);
+  if (fault.empty() && !reply.cannot.empty() && !reply.edits.empty())
+    members.fail("cannot", "stands beside edits");
+  if (fault.empty() && reply.cannot.empty() && reply.summary.empty())
     members.fail("summary", "is empty");
   if (!promise.empty() && !(reply.promise = promiseFrom(promise)))
     members.fail("promise", "is none of bitwise, reassociates, lower-precision");
@@ -305,7 +309,8 @@ static std::string replySchema(StringRef names) {
          R"("summary","edits"],"additionalProperties":false,"properties":{
 )" + member +
          R"("summary":{"type":"string"},
-"edits":{"type":"array","minItems":1,"items":{"type":"object","required":["anchor","text"],"additionalProperties":false,
+"cannot":{"type":"string"},
+"edits":{"type":"array","items":{"type":"object","required":["anchor","text"],"additionalProperties":false,
 "properties":{"anchor":{"type":"string"},"text":{"type":"string"}}}},
 "parameters":{"type":"array","items":{"type":"object","required":["name","values","default"],"additionalProperties":false,
 "properties":{"name":{"type":"string"},"values":{"type":"array","items":{"type":"string"}},"default":{"type":"string"}}}},

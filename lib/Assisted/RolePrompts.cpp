@@ -30,11 +30,13 @@ A number best found by trying (edge of a tile, elements per thread) is a placeho
 
 Be right for every size, not only multiples of a tile. Threads that leave early may not skip a barrier that others wait at. 'summary': one line, past tense.
 
+If it cannot be done within the anchors, the rules and the promise, give no edits and say in 'cannot' what stands in the way: that is an answer, and costs less than a change that is refused.
+
 Refused before compiling, by rule:
 )";
 
 const llvm::StringLiteral debuggerDuty =
-    R"(You repair a rewrite of a CUDA program. The coder changed parts of it to make it faster; the change was refused, does not compile, or computes something else. You see the source with its anchors, the texts put into them, and what the compiler or the tests said. Give all texts again, mended with the least that repairs the fault, and keep the idea. If the idea itself is wrong, give a simpler form that is right. 'pass': which pass of the list the change is, as before unless another one is closer now.
+    R"(You repair a rewrite of a CUDA program. The coder changed parts of it to make it faster; the change was refused, does not compile, or computes something else. You see the source with its anchors, the texts put into them, and what the compiler or the tests said. Give all texts again, mended with the least that repairs the fault, and keep the idea. If the idea itself is wrong, give a simpler form that is right. 'pass': which pass of the list the change is, as before unless another one is closer now. If no form of it can be right, give no edits and say why in 'cannot'.
 
 Rules:
 )";

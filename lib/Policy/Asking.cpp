@@ -192,6 +192,8 @@ llvm::Error Explorer::askAll(std::vector<Pending> &pending) {
     note(proposal);
     if (observer && questions.count(&entry))
       observer->asked(questions.at(&entry), entry.repair, proposal);
+    if (proposal.failure == FailureClass::Declined && !proposal.chosen && !entry.repair)
+      declinedAt.insert({entry.request.parent, entry.request.step.kernel});
     for (const std::string &pass : proposal.unfit)
       asked[{entry.request.parent, pass, entry.request.step.kernel, entry.request.step.site}] =
           options.asks;

@@ -108,15 +108,6 @@ std::optional<Parameters> bestOfSearch(const Explorer &explorer, const Action &a
   return parameters;
 }
 
-/// Whether the planner, which was shown all that may be asked about \p kernel at \p node, saw no
-/// use in any of it.
-bool isDeclined(const Explorer &explorer, const ExplorerNode &node, const std::string &kernel) {
-  return llvm::any_of(explorer.attempts(), [&](const Attempt &attempt) {
-    return attempt.parent == node.id && attempt.step.kernel == kernel && attempt.repair == 0 &&
-           attempt.failure == FailureClass::Declined;
-  });
-}
-
 /// What \p action offers next: untried parameters, or one more question. The weight
 /// is the caller's.
 std::optional<StepOption> nextOf(const Explorer &explorer, const ExplorerNode &node,
@@ -125,7 +116,7 @@ std::optional<StepOption> nextOf(const Explorer &explorer, const ExplorerNode &n
   if (action.assisted) {
     option.ask = explorer.asks(node.id, action) + planned.count(node.id, action) + 1;
     if (!explorer.mayAsk() || option.ask > explorer.settings().asks ||
-        isDeclined(explorer, node, action.kernel))
+        explorer.isDeclined(node.id, action.kernel))
       return std::nullopt;
     option.step = action.step();
     return option;

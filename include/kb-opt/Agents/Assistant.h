@@ -107,6 +107,8 @@ private:
   /// What is wrong with the schedule that the planner answers with; empty: it can be carried out.
   std::string faultOfSchedule(const NodeId &node, const llvm::json::Value &answer,
                               llvm::ArrayRef<Action> choices);
+  /// What is wrong with the lines that the planner names; empty: they can be changed.
+  std::string faultOfPlaces(const NodeId &node, const llvm::json::Value &answer);
   llvm::Expected<bool> ground(const NodeId &node, const PlannerReply &plan, Work &work,
                               Account &account);
   /// What \p code says that it is: a choice of \p work, or else `openPass`. Where that is no

@@ -64,6 +64,7 @@ struct TemplateParameter {
 struct CoderReply {
   std::string pass;    ///< that the change is; empty: the one that was asked for
   std::string summary; ///< one line, in the past tense
+  std::string cannot;  ///< why it cannot be done; then there are no edits
   std::vector<ReplyEdit> edits;
   std::vector<TemplateParameter> parameters;
   /// Absent: what the pass promises and assumes.

@@ -49,7 +49,8 @@ struct PromptTask {
 struct PromptSite {
   unsigned number = 0; ///< from 1, among the sites of its pass and kernel
   unsigned line = 0;
-  std::string what; ///< "loop over 'k'", or why the fixed rule does not apply there
+  std::string what;      ///< "loop over 'k'", or why the fixed rule does not apply there
+  unsigned lastLine = 0; ///< not shown
 };
 
 /// One pass that the planner may choose.
@@ -61,6 +62,8 @@ struct PromptPass {
   /// Schedules that fit, most promising first. Where there are some, the planner answers with one
   /// of them or with another of the same keys, and no code is asked for.
   std::vector<std::string> schedules;
+  std::string promise = {}; ///< "bitwise", "reassociates", "lower-precision"; empty: not told
+  std::vector<std::string> anchors = {}; ///< what it may change: "the body of kernel 'gemm'"
 };
 
 /// STARK: the node, the root, its children, the leaders.
@@ -69,6 +72,8 @@ struct PlannerWindow {
   std::string source; ///< the program of the node
   std::string drawn;  ///< of `passes`, the one that the search would try
   std::vector<PromptPass> passes;
+  /// Places that have no anchor, and why: "the launch at line 40: it comes from the macro 'RUN'".
+  std::vector<std::string> left;
   std::vector<PromptAttempt> children;
   std::vector<PromptAttempt> leaders;
 };
@@ -89,7 +94,8 @@ struct CoderWindow {
   std::vector<std::string> allowances; ///< names (PassInfo.h)
   std::vector<std::string> parameters; ///< "TILE: edge of the tile, one of 16, 32"
   std::vector<PromptAnchor> anchors;
-  std::string marked; ///< `GroundedSource::marked`
+  std::vector<std::string> left; ///< places that have none, and why
+  std::string marked;            ///< `GroundedSource::marked`
   std::vector<PromptAttempt> children;
   std::vector<PromptAttempt> cousins;
 };

@@ -96,6 +96,11 @@ public:
   const std::vector<Attempt> &attempts() const { return result.attempts; }
   /// So often a model was asked for \p action at \p node, repairs not counted.
   unsigned asks(const NodeId &node, const Action &action) const;
+  /// Whether the planner, which was shown all that may be asked about \p kernel at \p node, saw no
+  /// use in any of it.
+  bool isDeclined(const NodeId &node, const std::string &kernel) const {
+    return declinedAt.count({node, kernel});
+  }
   /// Whether one more question makes sense: budgets of the model are not spent.
   bool mayAsk() const { return result.modelEnd.empty(); }
 
@@ -280,12 +285,13 @@ private:
   /// Ranges of every action seen, by pass and reply.
   std::map<std::pair<std::string, std::string>, std::vector<ParameterRange>> rangesOf;
   std::map<std::tuple<NodeId, std::string, std::string, unsigned>, unsigned> asked;
-  std::set<std::string> suggestedStates;  ///< that `suggest` was asked about
-  std::set<unsigned> succeeded;           ///< trajectories with a program that was examined
-  std::map<Digest, ModelRole> replyRoles; ///< the role that gave a reply first
-  unsigned batches = 0;                   ///< learnt from
-  size_t reflectedUpTo = 0;               ///< records that earlier batches had
-  unsigned silences = 0;                  ///< "unavailable" in a row
+  std::set<std::pair<NodeId, std::string>> declinedAt; ///< nodes and kernels
+  std::set<std::string> suggestedStates;               ///< that `suggest` was asked about
+  std::map<Digest, ModelRole> replyRoles;              ///< the role that gave a reply first
+  unsigned batches = 0;                                ///< learnt from
+  size_t reflectedUpTo = 0;                            ///< records that earlier batches had
+  unsigned silences = 0;                               ///< "unavailable" in a row
+  std::set<unsigned> succeeded; ///< trajectories with a program that was examined
   double best = 0;
   NodeId bestNode;
   double standingUs = 0; ///< of the leader that the next one has to be clearly better than

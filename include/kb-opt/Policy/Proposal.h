@@ -89,7 +89,8 @@ struct Proposal {
   uint64_t tokens = 0;
   std::optional<double> cost = std::nullopt; ///< US dollars; nothing: unknown
   /// What the planner chose or the reply says that it is, where that is not the action's pass and
-  /// kernel: what then fails is no failure of the action.
+  /// kernel: what then fails is no failure of the action. Where nothing was chosen, a decline is of
+  /// all that may be asked about the kernel.
   std::optional<Step> chosen = std::nullopt;
   /// Passes that do not fit the kernel as it is, in the planner's words: they are asked for no more
   /// at the node. That is no evidence about them.

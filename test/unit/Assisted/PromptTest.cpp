@@ -81,13 +81,22 @@ TEST(Prompt, PlannerSeesSitesLinesAndHistory) {
   window.source = "first line\nsecond line\n";
   window.passes = {{"unroll-loop", "Unroll", "gemm", "untried", {{2, 14, "loop over 'k'"}}, {}},
                    {"schedule", "Schedule", "gemm", "", {}, {"contraction bm=64"}}};
+  window.passes[0].promise = "bitwise";
+  window.passes[0].anchors = {"the body of kernel 'gemm'"};
+  window.passes.push_back(window.passes[0]);
+  window.passes[2].name = "invent";
+  window.left = {"the launch at line 40: it comes from the macro 'RUN'"};
+  window.drawn = "unroll-loop";
   window.task.nest = "kb.nest @gemm";
   window.children = {{"child", "incorrect", "why", ""}};
   window.leaders = {{"leader", "correct", "", "int leader;"}};
   ModelRequest request = plannerRequest(window);
   EXPECT_EQ(request.role, ModelRole::Planner);
   for (const char *part :
-       {"- unroll-loop on 'gemm': Unroll (untried)", "  - site 2, line 14: loop over 'k'",
+       {"The search would try 'unroll-loop'.", "- unroll-loop on 'gemm': Unroll (untried)",
+        "  - promise: bitwise", "  - may change: the body of kernel 'gemm'",
+        "  - may change: the same as unroll-loop", "- the launch at line 40: it",
+        "  - site 2, line 14: loop over 'k'",
         "- schedule on 'gemm': Schedule\n  The compiler writes this one", "  - contraction bm=64",
         "kb.nest @gemm", "    2| second line", "- uncoalesced_access", "sectors per request",
         "line 14: 61 %", "6 of 8 tries", "what it became", "- child → incorrect", "int leader;"})
@@ -103,6 +112,18 @@ TEST(Prompt, CoderSeesItsAnchorsAndTheRules) {
     EXPECT_THAT(user(request), HasSubstr(part));
   for (const EditRuleInfo &info : editRules())
     EXPECT_THAT(request.system, HasSubstr(("- " + info.name + ": ").str()));
+}
+
+TEST(Prompt, CoderSeesWhatTheChangeMayBeAndWhatHasNoAnchor) {
+  CoderWindow window = coderWindow();
+  window.choices.resize(1);
+  window.choices[0].name = "invent";
+  window.choices[0].summary = "Any change";
+  window.choices[0].promise = "reassociates";
+  window.left = {"the launch at line 40: it comes from the macro 'RUN'"};
+  std::string text = user(coderRequest(window));
+  EXPECT_THAT(text, HasSubstr("- invent: Any change (promise: reassociates)"));
+  EXPECT_THAT(text, HasSubstr("- no anchor for the launch at line 40"));
 }
 
 TEST(Prompt, WhatAPassAllowsIsNoRule) {

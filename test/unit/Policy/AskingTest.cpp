@@ -215,6 +215,24 @@ TEST(Asking, ADeclineEndsTheQuestionsAboutAProgramAndTeachesNothing) {
   EXPECT_NEAR(result.bestUs, 90, 1e-9);
 }
 
+TEST(Asking, ACoderThatCannotEndsTheQuestionsForOnePass) {
+  World run;
+  FakePass one{"invent"}, other{"shared-memory-tiling"};
+  FakeReply cannot{"", FailureClass::Declined};
+  cannot.chosen = "invent";
+  cannot.unfit = {"invent"};
+  one.replies = other.replies = {cannot};
+  run.world.passes = {one, other};
+  Explorer &explorer = run.start();
+  run.ask("invent");
+  EXPECT_FALSE(explorer.isDeclined(explorer.root(), "k"));
+  std::vector<std::string> left;
+  for (const StepOption &step : llvm::cantFail(freshSteps(explorer, explorer.root(), {})))
+    left.push_back(step.step.pass);
+  EXPECT_EQ(left, std::vector<std::string>{"shared-memory-tiling"});
+  EXPECT_TRUE(llvm::cantFail(explorer.finish(SearchEnd::Done)).evidence.empty());
+}
+
 TEST(Asking, AProviderWithoutReplyTeachesNothing) {
   FakeEnvironment world;
   FakePass pass{"invent"}, rule{"unroll-loop", {{"", 0.9}}};
