@@ -260,7 +260,13 @@ llvm::Expected<Proposal> Assistant::repair(const NodeId &node, const ProposalReq
   window.coder = work.window;
   window.reply = work.reply;
   window.verdict = failed.word() + (failed.gate ? ", gate " + toString(failed.gate).str() : "");
-  window.words = failed.reason;
+  if (failed.gate == GateId::G15) {
+    window.words = "it is wrong for sizes that stay hidden; it has to be right for all";
+  } else {
+    window.words = failed.reason;
+    window.details = failed.details;
+    window.failingCase = programs.failingCase(failed);
+  }
   window.siblings = shown(request.debugger.attempts);
   ModelRequest question = debuggerRequest(window);
   auto answer = ask(question, coderSchema(), node, work.action.kernel, account,

@@ -268,8 +268,14 @@ ModelRequest kbopt::debuggerRequest(const DebuggerWindow &window) {
   page.list("Its parameters", parameters);
   page.heading("What became of it");
   page.line(window.verdict);
+  page.line("It has to keep this promise: " + window.coder.promise + ". " +
+            meaningOf(window.coder.promise).str());
+  const std::string said = llvm::join(window.details, "\n");
   if (!window.words.empty())
-    page.text += quotedAsData("what was said", clipped(window.words, wordsBytes));
+    page.text += quotedAsData(
+        "what was said", clipped(window.words + (said.empty() ? "" : "\n" + said), wordsBytes));
+  page.quote("The inputs on which it was wrong", "inputs", llvm::join(window.failingCase, "\n"),
+             wordsBytes);
   addAttempts(page, "Other changes of the same program", window.siblings);
   return request(ModelRole::Debugger,
                  debuggerDuty.str() + rules(window.coder.allowances) + sharedDuty.str(),

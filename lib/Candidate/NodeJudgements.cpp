@@ -123,6 +123,7 @@ static void addVerdict(const Verdict &verdict, NodeJudgement &judgement) {
   judgement.gate = verdict.gate;
   judgement.failure = verdict.failure;
   judgement.reason = verdict.reason;
+  judgement.details = verdict.details;
 }
 
 /// What launches take is the chip's figure, as far as the kernels leave time for it.

@@ -1,6 +1,7 @@
 //===- NodeViews.cpp ------------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "NodeViews.h"
+#include "FailingCase.h"
 #include "kb-opt/Eval/PtxText.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -8,6 +9,23 @@ using namespace kbopt;
 
 std::string NodeViews::shownText(const NodeId &id) {
   return withoutWorkload(nodes.program(id).text);
+}
+
+std::vector<std::string> NodeViews::failingCase(const Attempt &failed) {
+  const std::vector<TestCase> cases = setup.cases.cases();
+  const TestCase *test =
+      caseNamedIn(failed.reason + "\n" + llvm::join(failed.details, "\n"), cases);
+  if (!test || test->unseen)
+    return {};
+  std::vector<std::string> lines{"case " + test->name};
+  auto folder = setup.cases.original(*test);
+  auto recorded =
+      folder ? readRecordedPlan(*folder) : llvm::Expected<RecordedPlan>(folder.takeError());
+  if (!recorded)
+    llvm::consumeError(recorded.takeError()); // the name of the case is told all the same
+  else
+    llvm::append_range(lines, describeInputs(*recorded));
+  return lines;
 }
 
 /// A line for each figure that is known.

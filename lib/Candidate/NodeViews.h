@@ -26,6 +26,7 @@ public:
   std::vector<std::string> hotLines(const NodeId &id, llvm::StringRef kernel) override {
     return lines.hotLines(id, kernel);
   }
+  std::vector<std::string> failingCase(const Attempt &failed) override;
   std::string generatedCode(const NodeId &id, llvm::StringRef kernel) override;
 
 private:

@@ -25,6 +25,7 @@ void Attempt::setVerdict(const NodeJudgement &judgement) {
   gate = judgement.gate;
   failure = judgement.failure;
   reason = judgement.reason;
+  details = judgement.details;
   timeUs = usable() ? judgement.timeUs : 0;
   modelledUs = usable() ? judgement.modelledUs : 0;
 }

@@ -86,6 +86,7 @@ void Explorer::refute(const NodeId &node, const NodeJudgement &judgement) {
   refused.judgement.gate = judgement.gate;
   refused.judgement.failure = judgement.failure;
   refused.judgement.reason = judgement.reason;
+  refused.judgement.details = judgement.details;
   for (auto [index, attempt] : llvm::enumerate(result.attempts))
     if (attempt.node == node && attempt.phase != AttemptPhase::Confirm)
       attempt.setVerdict(refused.judgement);

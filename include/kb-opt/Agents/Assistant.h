@@ -31,6 +31,9 @@ public:
                                   llvm::function_ref<llvm::Error(RewriteSession &)> look) = 0;
   /// "line 14: 61 % of global sectors; 31.9 sectors per request where 4.0 suffice"; may be empty.
   virtual std::vector<std::string> hotLines(const NodeId &node, llvm::StringRef kernel) = 0;
+  /// The inputs on which \p failed was wrong, a line each; empty where they are not known, or must
+  /// stay hidden.
+  virtual std::vector<std::string> failingCase(const Attempt &failed) = 0;
   /// Lines on the instances of \p kernel: registers, spills, shared bytes; and its PTX.
   virtual std::string generatedCode(const NodeId &node, llvm::StringRef kernel) = 0;
 };

@@ -106,6 +106,8 @@ struct DebuggerWindow {
   CoderReply reply;    ///< the one that failed
   std::string verdict; ///< "refused by rule 'mutable-state'", "does not compile", "incorrect"
   std::string words;   ///< the rule's, the compiler's or the judge's
+  std::vector<std::string> details;     ///< the facts behind them, a line each
+  std::vector<std::string> failingCase; ///< the inputs on which it was wrong, likewise
   std::vector<PromptAttempt> siblings;
 };
 

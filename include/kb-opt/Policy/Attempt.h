@@ -74,6 +74,7 @@ struct Attempt {
   std::optional<GateId> gate;
   FailureClass failure = FailureClass::None;
   std::string reason;
+  std::vector<std::string> details;            ///< NodeJudgement's
   double timeUs = 0, parentTimeUs = 0;         ///< `timeUs` only where usable
   double modelledUs = 0, parentModelledUs = 0; ///< NodeJudgement::modelledUs, likewise
   double predictedGain = 0;                    ///< logarithmic, of the kernel

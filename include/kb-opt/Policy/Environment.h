@@ -48,7 +48,8 @@ struct NodeJudgement {
   std::optional<GateId> gate;
   FailureClass failure = FailureClass::None;
   std::string reason;
-  double timeUs = 0; ///< only where correct
+  std::vector<std::string> details; ///< the facts behind the reason, a line each
+  double timeUs = 0;                ///< only where correct
   /// Where `timeUs` is measured: what the cost model says; 0: nothing.
   double modelledUs = 0;
   TimeSplit split;           ///< of `timeUs`, of a program that was judged

@@ -16,13 +16,15 @@ namespace kbopt::test {
 /// One program, which every node stands for.
 struct OneProgram : ShownPrograms {
   std::unique_ptr<RewriteSession> session;
-  std::vector<std::string> lines; ///< the hottest ones
+  std::vector<std::string> lines;   ///< the hottest ones
+  std::vector<std::string> failing; ///< the inputs on which a change was wrong
   std::string shownText(const NodeId &) override { return session->text().str(); }
   llvm::Error withProgram(const NodeId &,
                           llvm::function_ref<llvm::Error(RewriteSession &)> look) override {
     return look(*session);
   }
   std::vector<std::string> hotLines(const NodeId &, llvm::StringRef) override { return lines; }
+  std::vector<std::string> failingCase(const Attempt &) override { return failing; }
   std::string generatedCode(const NodeId &, llvm::StringRef) override { return ""; }
 };
 

@@ -141,10 +141,15 @@ TEST(Prompt, DebuggerSeesWhatFailedAndWhy) {
   window.reply.parameters = {{"TILE", {"16", "32"}, "16"}};
   window.verdict = "does not compile";
   window.words = "error: expected ';'";
+  window.details = {"case n=33, out (f32), promise reassociates", "3 of 33 elements"};
+  window.failingCase = {"case n=33", "buffer 0 is given 33 f32"};
   window.siblings = {{"sibling", "correct", "", ""}};
   ModelRequest request = debuggerRequest(window);
   EXPECT_EQ(request.role, ModelRole::Debugger);
-  for (const char *part : {"failing text", "does not compile", "error: expected ';'",
+  for (const char *part : {"failing text", "does not compile",
+                           "error: expected ';'\ncase n=33, out (f32), promise reassociates",
+                           "It has to keep this promise: reassociates. Results may be rounded",
+                           "## The inputs on which it was wrong", "buffer 0 is given 33 f32",
                            "- sibling → correct", "TILE: one of 16, 32; default 16"})
     EXPECT_THAT(user(request), HasSubstr(part));
   EXPECT_THAT(user(request), Not(HasSubstr("- tiling → incorrect")));
