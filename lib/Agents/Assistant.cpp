@@ -220,7 +220,7 @@ llvm::Expected<Proposal> Assistant::propose(const NodeId &node, const ProposalRe
     return std::move(account.proposal);
   const PassInfo &info = *passes.lookup(planned.pass)->info;
   work.window = coderWindowOf(info, work.source, planned, work.instructions);
-  PromptKnowledge known = knowledgeOf(work.action, request);
+  PromptKnowledge known = ofFamily(knowledgeOf(work.action, request), request.shape);
   work.window.task = task(node, request, work.action, wordsFor(known));
   if (!request.minimal) {
     work.window.task.example = example(known, info);

@@ -84,7 +84,7 @@ llvm::Expected<std::optional<PlannerReply>> Assistant::plan(const NodeId &node,
                                                             llvm::ArrayRef<Action> choices,
                                                             Account &account) {
   PlannerWindow window;
-  window.task = task(node, request, request.action, request.knowledge);
+  window.task = task(node, request, request.action, ofFamily(request.knowledge, request.shape));
   window.source = programs.shownText(node);
   window.drawn = request.action.pass;
   window.children = shown(request.planner.attempts);

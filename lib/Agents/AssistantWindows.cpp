@@ -83,7 +83,8 @@ std::optional<PromptExample> Assistant::example(const PromptKnowledge &knowledge
       shown.text += edit.anchor + ":\n" + edit.text + "\n";
     return shown;
   }
-  if (!info.assisted || info.assisted->after.empty())
+  // Of the pass for any change the example is one change of many, of another family as a rule.
+  if (!info.assisted || info.assisted->after.empty() || info.name == openPass)
     return std::nullopt;
   return PromptExample{info.name.str(), info.assisted->after.str()};
 }
@@ -92,6 +93,13 @@ std::optional<PromptExample> Assistant::example(const PromptKnowledge &knowledge
 static bool hasWords(const PromptEntry &entry) {
   return !entry.lessons.empty() || !entry.failures.empty() || !entry.parameters.empty() ||
          !entry.proposal.empty();
+}
+
+PromptKnowledge kbopt::ofFamily(PromptKnowledge knowledge, llvm::StringRef shape) {
+  for (PromptEntry &entry : knowledge.entries)
+    if (entry.example && entry.example->shape != shape)
+      entry.example.reset();
+  return knowledge;
 }
 
 PromptKnowledge kbopt::wordsFor(PromptKnowledge knowledge) {

@@ -17,7 +17,8 @@ constexpr size_t programBytes = 96 << 10;
 constexpr size_t attemptBytes = 6 << 10;
 constexpr size_t wordsBytes = 6 << 10;
 constexpr size_t reasonBytes = 600;
-constexpr size_t exampleBytes = 3 << 10;
+/// A longer example is not shown: half of a rewrite teaches nothing.
+constexpr size_t exampleBytes = 8 << 10;
 constexpr size_t nestBytes = 6 << 10;
 /// Attempts of each kind that are shown, the last ones.
 constexpr size_t shownAttempts = 6;
@@ -108,10 +109,10 @@ void addPass(Page &page, const PromptPass &pass, llvm::ArrayRef<PromptPass> othe
 
 void addKnowledge(Page &page, const PromptTask &task) {
   page.list("What experience says", task.knowledge);
-  if (!task.example)
+  if (!task.example || task.example->text.size() > exampleBytes)
     return;
   page.heading("A worked example: " + task.example->title);
-  page.text += quotedAsData("example", clipped(task.example->text, exampleBytes));
+  page.text += quotedAsData("example", task.example->text);
 }
 
 void addAttempts(Page &page, StringRef title, llvm::ArrayRef<PromptAttempt> attempts) {

@@ -153,6 +153,17 @@ void kbopt::sortLines(std::vector<HotLine> &lines) {
   });
 }
 
+double kbopt::takeForeign(const InputFile &input, std::vector<HotLine> &lines) {
+  double taken = 0;
+  llvm::erase_if(lines, [&](const HotLine &line) {
+    const bool isForeign = line.file != input.command.shownFile &&
+                           (line.file.empty() || input.command.isForeignHeader(line.file));
+    taken += isForeign ? line.share : 0;
+    return isForeign;
+  });
+  return taken;
+}
+
 void kbopt::keepHottest(std::vector<HotLine> &lines) {
   constexpr size_t shownLines = 5;
   if (lines.size() > shownLines)
@@ -173,5 +184,19 @@ std::vector<std::string> kbopt::sentences(const InputFile &input, llvm::ArrayRef
   std::vector<std::string> all;
   for (const HotLine &line : lines)
     all.push_back(sentence(input, line, measure));
+  return all;
+}
+
+std::vector<std::string> kbopt::sentencesForModel(const InputFile &input,
+                                                  std::vector<HotLine> lines,
+                                                  llvm::StringRef measure) {
+  const double foreign = takeForeign(input, lines);
+  keepHottest(lines);
+  std::vector<std::string> all = sentences(input, lines, measure);
+  constexpr double leastTold = 0.05;
+  if (foreign >= leastTold)
+    all.push_back(
+        llvm::formatv("functions of the toolkit that it calls: {0:f0} % of the kernel's {1}",
+                      100 * foreign, measure));
   return all;
 }

@@ -18,9 +18,8 @@ llvm::Expected<LinesRecord> NodeLines::sample(const ProgramArtefacts &program) {
     return profile.takeError();
   LinesRecord record;
   for (const auto &[kernel, lines] : profile->lines) {
-    std::vector<HotLine> hottest = sampledLines(setup.tools.input, *profile, kernel);
-    keepHottest(hottest);
-    record.kernels[kernel] = sentences(setup.tools.input, hottest, sampleMeasure);
+    record.kernels[kernel] = sentencesForModel(
+        setup.tools.input, sampledLines(setup.tools.input, *profile, kernel), sampleMeasure);
   }
   return record;
 }

@@ -16,9 +16,8 @@ static std::vector<std::string> hottestLines(const InputFile &input, const RunRe
       if (!longest || plan.launches[i].us > longest->us)
         longest = &plan.launches[i];
     }
-  std::vector<HotLine> hottest = hotLines(input, records, longest->limiter);
-  keepHottest(hottest);
-  return sentences(input, hottest, measureOf(longest->limiter));
+  return sentencesForModel(input, hotLines(input, records, longest->limiter),
+                           measureOf(longest->limiter));
 }
 
 llvm::Expected<SpeedRecord> NodeModels::compute(const ProgramArtefacts &program) {

@@ -104,7 +104,38 @@ private:
           attempt.timeUs <= slowestFollowed * attempt.parentTimeUs &&
           !trajectory->visited.count(attempt.node))
         follow(*trajectory, attempt);
+      else
+        lose(*trajectory);
     return true;
+  }
+
+  /// A step that is not followed: where another trajectory has come further meanwhile, this one
+  /// goes on from the fastest program, on the way that led there.
+  void lose(Trajectory &trajectory) {
+    auto timeOf = [&](const NodeId &id) { return explorer.node(id).judgement.timeUs; };
+    const NodeId leader = explorer.leader();
+    if (!exhausted.count(leader) &&
+        timeOf(leader) < timeOf(trajectory.at) * (1 - explorer.leastGain())) {
+      moveTo(trajectory, explorer.origin());
+      for (const Attempt &step : wayTo(leader))
+        follow(trajectory, step);
+      trajectory.at = leader;
+    }
+  }
+
+  /// The steps from the origin to \p place, as far back as they were single ones.
+  std::vector<Attempt> wayTo(const NodeId &place) const {
+    std::vector<Attempt> way;
+    for (NodeId at = place; at != explorer.origin(); at = way.front().parent) {
+      const auto step = llvm::find_if(explorer.attempts(), [&](const Attempt &attempt) {
+        return attempt.node == at && attempt.before.empty() &&
+               attempt.parent == explorer.node(at).parent;
+      });
+      if (step == explorer.attempts().end())
+        break;
+      way.insert(way.begin(), *step);
+    }
+    return way;
   }
 
   void follow(Trajectory &trajectory, const Attempt &attempt) {
@@ -113,11 +144,13 @@ private:
     trajectory.steps.push_back(attempt);
   }
 
-  void restart(Trajectory &trajectory) {
+  void restart(Trajectory &trajectory) { moveTo(trajectory, explorer.origin()); }
+
+  void moveTo(Trajectory &trajectory, const NodeId &place) {
     giveCredit(explorer, trajectory.steps);
     trajectory.steps.clear();
-    trajectory.at = explorer.origin();
-    trajectory.visited = {explorer.origin()};
+    trajectory.at = place;
+    trajectory.visited = {place};
   }
 
   /// Draws until a move comes up that is new at its place; known ones are followed

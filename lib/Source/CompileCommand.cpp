@@ -3,6 +3,7 @@
 #include "kb-opt/Source/CompileCommand.h"
 
 #include "ClangFlags.h"
+#include "CompatHeader.h"
 #include "Database.h"
 #include "UserMacros.h"
 #include "kb-opt/Support/Error.h"
@@ -114,8 +115,8 @@ void CompileCommand::makeRelocatable() {
 }
 
 bool CompileCommand::isForeignHeader(StringRef path) const {
-  return path.starts_with(toolkit.root) || path.starts_with("/usr/") ||
-         path.contains("/lib/clang/");
+  return (!toolkit.root.empty() && path.starts_with(toolkit.root)) || path.starts_with("/usr/") ||
+         path.contains("/lib/clang/") || path.starts_with(compatFolder);
 }
 
 Digest CompileCommand::digest() const {

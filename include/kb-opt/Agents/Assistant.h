@@ -48,6 +48,9 @@ struct AssistantFacts {
 /// \p knowledge without entries of which only the prediction is known: that is for planners.
 PromptKnowledge wordsFor(PromptKnowledge knowledge);
 
+/// \p knowledge without worked examples of kernels that are of another family than \p shape.
+PromptKnowledge ofFamily(PromptKnowledge knowledge, llvm::StringRef shape);
+
 /// The schedules of \p action that a planner is shown, most promising first.
 std::vector<std::string> shownSchedules(const Action &action);
 /// The move of \p action with the schedule that \p plan names.

@@ -34,12 +34,19 @@ HotLine hotLine(const InputFile &input, llvm::StringRef file, unsigned line, dou
                 std::string note);
 /// The most important lines first.
 void sortLines(std::vector<HotLine> &lines);
+/// Takes the lines that the user did not write, those of headers of the toolkit, the compiler and
+/// the system, out of \p lines. Returns what their shares sum to.
+double takeForeign(const InputFile &input, std::vector<HotLine> &lines);
 /// Of sorted lines the few that people and models are shown.
 void keepHottest(std::vector<HotLine> &lines);
 /// A sentence for each of \p lines, whose shares are of \p measure: "line 14: 61 % of the kernel's
 /// global sectors; 32.0 sectors per request where 4.0 suffice".
 std::vector<std::string> sentences(const InputFile &input, llvm::ArrayRef<HotLine> lines,
                                    llvm::StringRef measure);
+/// What models are told of \p lines, sorted ones: a sentence for each of the hottest that the user
+/// wrote, and one for what headers of the toolkit take.
+std::vector<std::string> sentencesForModel(const InputFile &input, std::vector<HotLine> lines,
+                                           llvm::StringRef measure);
 
 } // namespace kbopt
 

@@ -118,6 +118,8 @@ public:
   AttainableTime attainable() const {
     return options.profile ? result.original.attainable : AttainableTime();
   }
+  /// The fastest program so far.
+  const NodeId &leader() const { return bestNode; }
   const std::vector<Step> &bestPipeline() const { return nodes.at(bestNode).pipeline; }
   /// Correct programs that are faster than the original, fastest first; of equally
   /// fast ones the shorter pipeline, of those with equal machine code one.

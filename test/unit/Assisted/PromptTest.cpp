@@ -186,6 +186,16 @@ TEST(Prompt, LongTextsAreClippedAndOldAttemptsDropped) {
   EXPECT_LT(user(request).size(), 20000u);
 }
 
+TEST(Prompt, AnExampleIsShownWholeOrNotAtAll) {
+  CoderWindow window = coderWindow();
+  window.task.example->text = std::string(5000, 'x') + "end of the example";
+  EXPECT_THAT(user(coderRequest(window)), HasSubstr("end of the example"));
+  window.task.example->text += std::string(5000, 'x');
+  std::string text = user(coderRequest(window));
+  EXPECT_THAT(text, Not(HasSubstr("A worked example")));
+  EXPECT_THAT(text, Not(HasSubstr("bytes not shown")));
+}
+
 TEST(Prompt, EqualWindowsGiveEqualRequests) {
   EXPECT_EQ(coderRequest(coderWindow()).digest(), coderRequest(coderWindow()).digest());
 }

@@ -26,6 +26,29 @@ TEST(Rollout, FindsTheBest) {
   EXPECT_FALSE(has(result.pipeline, "cache-hint-streaming"));
 }
 
+TEST(Rollout, ATrajectoryThatLosesGoesToTheLeader) {
+  unsigned seen = 0;
+  for (uint64_t seed = 0; seed != 40; ++seed) {
+    FakeEnvironment world;
+    FakePass good{"coalesce-accesses", {{"", 0.2}}}, wrong{"pad-shared-array"},
+        other{"unroll-loop", {{"", 0.9}}}, third{"vectorize-loads", {{"", 0.9}}};
+    wrong.verdict = VerdictKind::Incorrect;
+    world.passes = {good, wrong, other, third};
+    SearchOptions options;
+    options.seed = seed;
+    options.trajectories = options.batch = options.steps = 2;
+    options.tune = options.ablate = false;
+    SearchResult result = search(world, options);
+    if (result.attempts.size() < 4 || result.attempts[0].step.pass != "coalesce-accesses" ||
+        result.attempts[1].step.pass != "pad-shared-array")
+      continue;
+    ++seen;
+    EXPECT_EQ(result.attempts[3].trajectory, 2u);
+    EXPECT_EQ(result.attempts[3].parent, result.attempts[0].node) << storyOf(result);
+  }
+  EXPECT_GT(seen, 0u);
+}
+
 TEST(Rollout, ASeedGivesOneStoryWithAnyNumberOfThreads) {
   std::string expected;
   for (unsigned jobs : {1, 1, 2, 4, 16}) {
