@@ -213,13 +213,14 @@ llvm::Expected<Proposal> Assistant::propose(const NodeId &node, const ProposalRe
       return choice.sketch || choice.kernel != work.action.kernel;
     });
   }
-  auto grounded = ground(node, planned, work, account);
+  auto grounded = ground(node, planned, request, work, account);
   if (!grounded)
     return grounded.takeError();
   if (!*grounded)
     return std::move(account.proposal);
   const PassInfo &info = *passes.lookup(planned.pass)->info;
   work.window = coderWindowOf(info, work.source, planned, work.instructions);
+  llvm::append_range(work.window.parameters, earlierNumbers(request.pipeline));
   PromptKnowledge known = ofFamily(knowledgeOf(work.action, request), request.shape);
   work.window.task = task(node, request, work.action, wordsFor(known));
   if (!request.minimal) {

@@ -180,9 +180,22 @@ static std::map<std::string, std::string> instructionsFor(const GroundedSource &
   return instructions;
 }
 
-llvm::Expected<bool> Assistant::ground(const NodeId &node, const PlannerReply &plan, Work &work,
+/// The numbers that stand in the program where the replies of \p pipeline left some open.
+static std::set<std::string> openNumbers(llvm::ArrayRef<Step> pipeline) {
+  std::set<std::string> numbers;
+  for (const Step &step : pipeline)
+    if (!step.reply.empty())
+      for (const auto &[name, value] : step.parameters)
+        numbers.insert(value);
+  return numbers;
+}
+
+llvm::Expected<bool> Assistant::ground(const NodeId &node, const PlannerReply &plan,
+                                       const ProposalRequest &question, Work &work,
                                        Account &account) {
   const PassInfo &info = *passes.lookup(plan.pass)->info;
+  const std::string original =
+      question.pipeline.empty() ? "" : programs.shownText(question.original);
   bool grounded = true;
   llvm::Error error = programs.withProgram(node, [&](RewriteSession &program) -> llvm::Error {
     auto planned = linesOf(program, plan);
@@ -192,6 +205,8 @@ llvm::Expected<bool> Assistant::ground(const NodeId &node, const PlannerReply &p
     request.kernel = plan.kernel;
     request.lines = planned->lines;
     request.allow = info.assisted->allow;
+    request.openNumbers = openNumbers(question.pipeline);
+    request.original = original;
     auto source = kbopt::ground(program.parsed(), request);
     if (!source && !request.lines.empty()) {
       // Lines that cannot be anchored: the whole body can be, as a rule.

@@ -20,6 +20,27 @@ std::string Assistant::summaryOf(const Step &move) {
   return "";
 }
 
+std::vector<std::string> Assistant::earlierNumbers(llvm::ArrayRef<Step> pipeline) {
+  std::vector<std::string> lines;
+  for (const Step &step : pipeline) {
+    if (step.reply.empty() || step.parameters.empty())
+      continue;
+    auto reply = replies.get(step.reply);
+    if (!reply) {
+      llvm::consumeError(reply.takeError()); // of a pipeline whose replies are elsewhere
+      continue;
+    }
+    for (const TemplateParameter &each : reply->parameters)
+      if (auto value = step.parameters.find(each.name); value != step.parameters.end())
+        lines.push_back((each.name + ": " + value->second +
+                         " in the source, of an earlier change, "
+                         "one of " +
+                         llvm::join(each.values, ", ") +
+                         "; leave it open again where your texts hold it"));
+  }
+  return lines;
+}
+
 PromptAttempt Assistant::shown(const Attempt &attempt) {
   PromptAttempt result;
   result.what = attempt.text() + summaryOf(attempt.step);

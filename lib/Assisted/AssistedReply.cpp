@@ -24,7 +24,9 @@ std::optional<SlotKind> kbopt::slotKind(StringRef id) {
   SlotKind kind = SlotKind::Code;
   if (id.consume_front("launch"))
     kind = SlotKind::Launch;
-  else if (!id.consume_front("a"))
+  else if (id.consume_front("unused"))
+    kind = SlotKind::Unused;
+  else if (!id.consume_front("helper") && !id.consume_front("a"))
     return std::nullopt;
   unsigned number = 0;
   if (id.size() > 3 || id.starts_with("0") || id.getAsInteger(10, number))
@@ -133,13 +135,13 @@ std::optional<Refusal> kbopt::checkReply(const AssistedReply &reply, const PassI
 
 std::string kbopt::printReply(const AssistedReply &reply) {
   json::Array anchors, edits, parameters, assumes;
-  for (const SavedAnchor &each : reply.anchors)
-    anchors.push_back(json::Object{{"id", each.id},
-                                   {"usr", each.usr},
-                                   {"nodeKind", each.nodeKind},
-                                   {"begin", each.begin},
-                                   {"end", each.end},
-                                   {"digest", each.digest}});
+  for (const SavedAnchor &each : reply.anchors) {
+    json::Object anchor{{"id", each.id},       {"usr", each.usr}, {"nodeKind", each.nodeKind},
+                        {"begin", each.begin}, {"end", each.end}, {"digest", each.digest}};
+    if (!each.numberless.empty())
+      anchor["numberless"] = each.numberless;
+    anchors.push_back(std::move(anchor));
+  }
   for (const ReplyEdit &each : reply.edits)
     edits.push_back(json::Object{{"anchor", each.anchor}, {"text", each.text}});
   for (const TemplateParameter &each : reply.parameters)

@@ -233,6 +233,7 @@ llvm::Expected<AssistedReply> kbopt::parseReply(StringRef bytes) {
     saved.number("begin", anchor.begin, true);
     saved.number("end", anchor.end, true);
     saved.text("digest", anchor.digest);
+    saved.optionalText("numberless", anchor.numberless);
     saved.finish();
     if (!slotKind(anchor.id) || anchor.end < anchor.begin)
       saved.fail("", "is no anchor");

@@ -85,7 +85,9 @@ llvm::ArrayRef<Allowance> kbopt::allowances() {
                     "in place of the launches"},
       {"host-transfers", "other ways of copying between host and device, pinned host memory"},
       {"l2-policy", "access policy windows on streams"},
-      {"launches", "kernels, and launches of them, may be added, joined and removed"},
+      {"launches",
+       "kernels, and launches of them, may be added, joined and removed; the kernel may "
+       "have launch bounds"},
       {"register-limits", "launch bounds or a number of registers for the kernel"},
       {"signatures", "kernels may get other parameters"},
       {"streams", "streams and events of its own"},

@@ -92,6 +92,7 @@ ProposalRequest Explorer::question(const ExplorerRequest &request, unsigned repa
   question.attainable = attainable();
   question.split = node.judgement.split;
   question.share = node.shareOf(kernel);
+  question.original = rootId;
   question.pipeline = node.pipeline;
   std::vector<Attempt> children = childrenOf(node.id);
   for (const Attempt &attempt : children)

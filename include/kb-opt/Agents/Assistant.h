@@ -115,8 +115,11 @@ private:
                               llvm::ArrayRef<Action> choices);
   /// What is wrong with the lines that the planner names; empty: they can be changed.
   std::string faultOfPlaces(const NodeId &node, const llvm::json::Value &answer);
-  llvm::Expected<bool> ground(const NodeId &node, const PlannerReply &plan, Work &work,
-                              Account &account);
+  llvm::Expected<bool> ground(const NodeId &node, const PlannerReply &plan,
+                              const ProposalRequest &question, Work &work, Account &account);
+  /// Numbers that the replies of \p pipeline left open, a line each, for a coder to leave open
+  /// again.
+  std::vector<std::string> earlierNumbers(llvm::ArrayRef<Step> pipeline);
   /// What \p code says that it is: a choice of \p work, or else `openPass`. Where that is no
   /// choice, or the reply says nothing, what was asked for.
   static const Action &actionOf(const CoderReply &code, const Work &work);

@@ -21,8 +21,8 @@
 
 namespace kbopt {
 
-/// What an anchor's id says about it: "a1", "launch1", "decls", "includes", "parameters",
-/// "attributes".
+/// What an anchor's id says about it: "a1", "helper1", "launch1", "unused1", "decls", "includes",
+/// "parameters", "attributes".
 enum class SlotKind {
   Code,       ///< statements, or the whole body of a function
   Launch,     ///< a statement that launches a kernel
@@ -30,6 +30,7 @@ enum class SlotKind {
   Includes,   ///< the place after the file's #include lines
   Parameters, ///< a kernel's parameter list, where the pass may change it
   Attributes, ///< the place before a kernel's name, where the pass may limit its registers
+  Unused,     ///< a function that earlier steps added and that nothing uses: it may go
 };
 /// None for an id of no known form.
 std::optional<SlotKind> slotKind(llvm::StringRef anchorId);
@@ -42,6 +43,9 @@ struct SavedAnchor {
   std::string nodeKind; ///< "FunctionBody", "Statements", or clang's class name
   unsigned begin = 0, end = 0;
   Digest digest;
+  /// The same without numbers, where earlier replies left some of them open: the place is then
+  /// found with other numbers, too. Empty: it is not.
+  Digest numberless = {};
   bool operator==(const SavedAnchor &) const = default;
 };
 

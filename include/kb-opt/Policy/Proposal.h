@@ -61,7 +61,8 @@ struct ProposalRequest {
   AttainableTime attainable;         ///< of the original
   TimeSplit split;                   ///< of `timeUs`
   double share = 1;                  ///< of the time of all kernels that the kernel takes
-  std::vector<Step> pipeline;        ///< from the original to the node
+  NodeId original;                   ///< the program that the search began with
+  std::vector<Step> pipeline;        ///< from there to the node
   Prediction prediction;
 
   /// All attempts of this action at this node, oldest first: not to be repeated.

@@ -34,6 +34,12 @@ std::vector<const clang::FunctionDecl *> kbopt::functionsOfMainFile(const Parsed
   return functions;
 }
 
+AnchorOrReason kbopt::anchorOfFunction(const ParsedProgram &program,
+                                       const clang::FunctionDecl *function) {
+  const clang::FunctionTemplateDecl *pattern = function->getDescribedFunctionTemplate();
+  return pattern ? anchorOf(program, pattern) : anchorOf(program, function);
+}
+
 bool kbopt::isDeviceFunction(const clang::FunctionDecl *function) {
   return function->hasAttr<clang::CUDAGlobalAttr>() || function->hasAttr<clang::CUDADeviceAttr>();
 }

@@ -8,6 +8,7 @@
 #ifndef KBOPT_LIB_REWRITE_ASSISTED_FUNCTIONS_H
 #define KBOPT_LIB_REWRITE_ASSISTED_FUNCTIONS_H
 
+#include "kb-opt/Source/Anchor.h"
 #include "kb-opt/Source/ParsedProgram.h"
 #include "clang/AST/Decl.h"
 
@@ -15,6 +16,9 @@ namespace kbopt {
 
 /// In source order; of a template its pattern.
 std::vector<const clang::FunctionDecl *> functionsOfMainFile(const ParsedProgram &program);
+
+/// The whole text of \p function, with its template header.
+AnchorOrReason anchorOfFunction(const ParsedProgram &program, const clang::FunctionDecl *function);
 
 /// Whether \p function runs on the device (possibly on the host as well).
 bool isDeviceFunction(const clang::FunctionDecl *function);

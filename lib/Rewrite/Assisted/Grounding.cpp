@@ -3,6 +3,9 @@
 
 #include "kb-opt/Rewrite/Assisted/Grounding.h"
 #include "Functions.h"
+#include "Helpers.h"
+#include "Numbers.h"
+#include "Tokens.h"
 #include "kb-opt/Source/ProgramFacts.h"
 #include "kb-opt/Support/Error.h"
 #include "clang/AST/StmtCXX.h"
@@ -42,9 +45,13 @@ private:
   llvm::Error findKernel(StringRef name, const KernelFact *&found);
   llvm::Error addBody(const KernelFact &kernel);
   llvm::Error addLines();
+  /// The bodies of functions that the kernel alone calls.
+  void addHelpers();
   /// Fills \p run from its function and lines.
   llvm::Error settle(Run &run);
   void addLaunches();
+  /// Functions that earlier steps added and that nothing uses any more.
+  void addUnused();
   void addSlots();
   void add(SlotKind kind, Anchor anchor, std::string what);
   void name();
@@ -55,6 +62,7 @@ private:
   std::vector<const KernelFact *> chosen; ///< the first is the kernel itself
   std::vector<const clang::FunctionDecl *> touched;
   std::vector<SlotKind> kinds; ///< of `source.anchors`
+  std::set<size_t> helpers;    ///< among them
   GroundedSource source;
 };
 
@@ -100,6 +108,20 @@ llvm::Error Grounder::addBody(const KernelFact &kernel) {
   touched.push_back(kernel.function);
   add(SlotKind::Code, *body, "the body of kernel '" + kernel.name + "'");
   return llvm::Error::success();
+}
+
+void Grounder::addHelpers() {
+  for (const clang::FunctionDecl *helper : helpersOf(program, chosen.front()->function)) {
+    const std::string what =
+        "the body of '" + helper->getQualifiedNameAsString() + "', which this kernel alone calls";
+    AnchorOrReason body = anchorOfBody(program, helper);
+    if (!body) {
+      source.left.push_back(what + ": " + body.reason().str());
+      continue;
+    }
+    helpers.insert(source.anchors.size());
+    add(SlotKind::Code, *body, what);
+  }
 }
 
 /// The statements of the innermost list that holds all of \p run's lines.
@@ -246,6 +268,19 @@ void Grounder::addLaunches() {
   }
 }
 
+void Grounder::addUnused() {
+  if (request.original.empty() || !llvm::is_contained(request.allow, "launches"))
+    return;
+  const std::set<std::string> given = wordsOf(request.original, program.language());
+  for (const clang::FunctionDecl *function : unusedFunctions(program)) {
+    const std::string name = function->getNameAsString();
+    AnchorOrReason whole = anchorOfFunction(program, function);
+    if (!given.count(name) && whole && !llvm::is_contained(touched, function))
+      add(SlotKind::Unused, *whole,
+          "'" + name + "', which nothing uses any more; an empty text removes it");
+  }
+}
+
 void Grounder::addSlots() {
   AnchorOrReason includes = anchorAfterIncludes(program);
   if (includes)
@@ -264,7 +299,9 @@ void Grounder::addSlots() {
                           "': " + decls.reason().str());
   const KernelFact &kernel = *chosen.front();
   const clang::FunctionDecl *function = kernel.function;
-  if (llvm::is_contained(request.allow, "register-limits")) {
+  // What may launch other kernels may give them and this one launch bounds.
+  if (llvm::is_contained(request.allow, "register-limits") ||
+      llvm::is_contained(request.allow, "launches")) {
     AnchorOrReason name = anchorBeforeName(program, function);
     if (name)
       add(SlotKind::Attributes, *name,
@@ -295,15 +332,23 @@ void Grounder::name() {
     return std::tuple(x.begin, x.end, a) < std::tuple(y.begin, y.end, b);
   });
   std::vector<GroundedAnchor> sorted;
-  unsigned codes = 0, launches = 0;
+  unsigned codes = 0, launches = 0, calledOnes = 0, unused = 0;
   for (size_t i : order) {
     GroundedAnchor anchor = source.anchors[i];
+    llvm::StringRef text =
+        llvm::StringRef(source.text).slice(anchor.anchor.begin, anchor.anchor.end);
+    if (holdsNumber(text, request.openNumbers, program.language()))
+      anchor.numberless = digestWithoutNumbers(text, program.language());
     switch (kinds[i]) {
     case SlotKind::Code:
-      anchor.id = "a" + std::to_string(++codes);
+      anchor.id = helpers.count(i) ? "helper" + std::to_string(++calledOnes)
+                                   : "a" + std::to_string(++codes);
       break;
     case SlotKind::Launch:
       anchor.id = "launch" + std::to_string(++launches);
+      break;
+    case SlotKind::Unused:
+      anchor.id = "unused" + std::to_string(++unused);
       break;
     case SlotKind::Decls:
       anchor.id = "decls";
@@ -349,7 +394,10 @@ llvm::Expected<GroundedSource> Grounder::run() {
     if (!llvm::is_contained(touched, other->function))
       if (llvm::Error error = addBody(*other))
         return std::move(error);
+  if (request.lines.empty())
+    addHelpers();
   addLaunches();
+  addUnused();
   addSlots();
   name();
   return std::move(source);
@@ -430,7 +478,7 @@ ReplyOrRefusal kbopt::makeReply(const GroundedSource &source, const PassInfo &pa
   for (const GroundedAnchor &each : source.anchors)
     if (llvm::any_of(reply.edits, [&](const ReplyEdit &edit) { return edit.anchor == each.id; }))
       reply.anchors.push_back({each.id, each.anchor.usr, each.anchor.nodeKind, each.anchor.begin,
-                               each.anchor.end, each.anchor.digest});
+                               each.anchor.end, each.anchor.digest, each.numberless});
   std::optional<Refusal> refusal = checkReply(reply, pass);
   return {std::move(reply), std::move(refusal)};
 }

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Functions.h"
+#include "Numbers.h"
 #include "kb-opt/Rewrite/Assisted/Grounding.h"
 #include "kb-opt/Source/ProgramFacts.h"
 #include "clang/AST/DeclTemplate.h"
@@ -16,6 +17,9 @@
 using namespace kbopt;
 using llvm::StringRef;
 
+/// With other numbers a run of statements may be so many bytes longer or shorter.
+static constexpr unsigned numberBytes = 64;
+
 /// Every run of statements below \p root that is as long as \p saved.
 static void collectRuns(const ParsedProgram &program, const clang::Stmt *root,
                         const clang::FunctionDecl *owner, const SavedAnchor &saved,
@@ -23,16 +27,18 @@ static void collectRuns(const ParsedProgram &program, const clang::Stmt *root,
   if (!root)
     return;
   if (const auto *list = llvm::dyn_cast<clang::CompoundStmt>(root)) {
-    unsigned length = saved.end - saved.begin;
+    const unsigned length = saved.end - saved.begin;
+    const unsigned slack = saved.numberless.empty() ? 0 : numberBytes;
     for (const auto *first = list->body_begin(); first != list->body_end(); ++first) {
       std::optional<unsigned> from = mainFileOffset(program, (*first)->getBeginLoc());
       for (const auto *last = first; last != list->body_end(); ++last) {
         // Only a semicolon stands between a statement's own end and its anchor's.
         std::optional<unsigned> to = mainFileOffset(program, (*last)->getBeginLoc());
-        if (!from || !to || *to >= *from + length)
+        if (!from || !to || *to >= *from + length + slack)
           break;
         AnchorOrReason run = anchorOfStatements(program, *first, *last, owner);
-        if (run && run->end - run->begin == length)
+        const unsigned found = run ? run->end - run->begin : 0;
+        if (run && found + slack >= length && found <= length + slack)
           into.push_back(*run);
       }
     }
@@ -67,6 +73,8 @@ static std::vector<Anchor> placesLike(const ParsedProgram &program, const SavedA
       add(anchorBefore(program, function));
     else if (kind == SlotKind::Parameters)
       add(anchorOfRange(program, function->getParametersSourceRange(), function, "Parameters"));
+    else if (kind == SlotKind::Unused)
+      add(anchorOfFunction(program, function));
     else if (kind == SlotKind::Attributes)
       add(anchorBeforeName(program, function));
     else if (isBody)
@@ -74,6 +82,23 @@ static std::vector<Anchor> placesLike(const ParsedProgram &program, const SavedA
     else
       collectRuns(program, function->getBody(), function, saved, places);
   }
+  return places;
+}
+
+/// Those of \p places with the content of \p saved; where there are none and it may, with other
+/// numbers in it.
+static std::vector<Anchor> placesThatHold(const ParsedProgram &program, const SavedAnchor &saved,
+                                          std::vector<Anchor> places) {
+  llvm::erase_if(places, [&](const Anchor &each) { return each.nodeKind != saved.nodeKind; });
+  std::vector<Anchor> same;
+  llvm::copy_if(places, std::back_inserter(same),
+                [&](const Anchor &each) { return each.digest == saved.digest; });
+  if (!same.empty() || saved.numberless.empty())
+    return same;
+  llvm::erase_if(places, [&](const Anchor &each) {
+    llvm::StringRef text = program.text().slice(each.begin, each.end);
+    return digestWithoutNumbers(text, program.language()) != saved.numberless;
+  });
   return places;
 }
 
@@ -86,9 +111,7 @@ AnchorOrReason kbopt::locate(const ParsedProgram &program, StringRef kernel,
   // Where nothing is replaced, what stands behind the place does not matter.
   SlotKind kind = *slotKind(saved.id);
   if (kind != SlotKind::Includes && kind != SlotKind::Decls)
-    llvm::erase_if(places, [&](const Anchor &each) {
-      return each.digest != saved.digest || each.nodeKind != saved.nodeKind;
-    });
+    places = placesThatHold(program, saved, std::move(places));
   // A place that several statements' lists name is one place.
   auto same = [](const Anchor &a, const Anchor &b) { return a.begin == b.begin && a.end == b.end; };
   places.erase(std::unique(places.begin(), places.end(), same), places.end());

@@ -50,6 +50,12 @@ private:
   bool allows(StringRef what) const { return llvm::is_contained(allow, what); }
   /// Where the byte at \p offset, which no anchor holds, is in the program after.
   unsigned moved(unsigned offset) const;
+  /// Whether a function whose body has \p braces is what an edit takes away.
+  bool isRemoved(const Braces &braces) const {
+    return llvm::any_of(edits, [&](const PlacedEdit &edit) {
+      return *slotKind(edit.id) == SlotKind::Unused && edit.anchor.contains(braces.open, 1);
+    });
+  }
   /// Every function of before is where it should be, and `partners` knows it.
   Finding checkFunctions();
   Finding checkKernels();
@@ -78,7 +84,7 @@ Finding ProgramChecker::checkFunctions() {
       byBrace[braces->open] = function;
   for (const clang::FunctionDecl *function : functionsOfMainFile(before)) {
     auto braces = bracesOf(before, function);
-    if (!braces)
+    if (!braces || isRemoved(*braces))
       continue;
     auto found = byBrace.find(moved(braces->open));
     auto now = found == byBrace.end() ? std::nullopt : bracesOf(after, found->second);

@@ -43,6 +43,8 @@ public:
       return finding;
     if (*slotKind(edit.id) == SlotKind::Includes)
       return checkIncludes();
+    if (*slotKind(edit.id) == SlotKind::Unused && !StringRef(edit.text).trim().empty())
+      return Refusal{EditRule::OutsideAnchor, "what nothing uses can only be removed", edit.id};
     if (*slotKind(edit.id) == SlotKind::Attributes)
       if (Finding finding = checkAttributes())
         return finding;
@@ -224,6 +226,9 @@ PlacedEdit kbopt::place(std::string id, Anchor anchor, std::string text, StringR
     break;
   case SlotKind::Attributes:
     edit.inserted = body.empty() ? "" : body.str() + " ";
+    break;
+  case SlotKind::Unused:
+    edit.inserted = body.str();
     break;
   case SlotKind::Decls:
     edit.inserted = body.empty() ? "" : body.str() + "\n\n";

@@ -61,6 +61,9 @@ TEST(Reply, PrintsWhatItReads) {
   AssistedReply again = llvm::cantFail(parseReply(bytes));
   EXPECT_EQ(printReply(again), bytes);
   EXPECT_EQ(again.anchors, reply().anchors);
+  AssistedReply loose = reply();
+  loose.anchors[0].numberless = digestOf("y");
+  EXPECT_EQ(llvm::cantFail(parseReply(printReply(loose))).anchors, loose.anchors);
   EXPECT_EQ(again.parameters, reply().parameters);
 }
 
@@ -120,6 +123,10 @@ TEST(Reply, CoderAnswersAreChecked) {
   EXPECT_NE(coderFault(R"({"edits":[]})").find("'summary' is missing"), std::string::npos);
   EXPECT_NE(coderFault(R"({"summary":" ","edits":[]})").find("'summary' is empty"),
             std::string::npos);
+  EXPECT_NE(coderFault(R"({"summary":"","cannot":"why","edits":[{"anchor":"a1","text":"x"}]})")
+                .find("'cannot' stands beside edits"),
+            std::string::npos);
+  EXPECT_EQ(coderFault(R"({"pass":"p","summary":"","cannot":"why","edits":[]})"), "");
   EXPECT_NE(coderFault(R"({"summary":"s","edits":{}})").find("'edits' is not a list"),
             std::string::npos);
   EXPECT_NE(

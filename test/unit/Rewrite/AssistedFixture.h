@@ -28,13 +28,15 @@ inline std::vector<PlacedEdit> placed(const ParsedProgram &program, const Ground
   return edits;
 }
 
-/// What the rules say of \p texts in place of the anchors of kernel 'k' in \p program.
+/// What the rules say of \p texts in place of the anchors of kernel 'k' in \p program, which steps
+/// made of \p original, if of anything.
 inline std::optional<Refusal> judged(llvm::StringRef text, const Texts &texts,
-                                     const Names &allow = {}) {
+                                     const Names &allow = {}, llvm::StringRef original = "") {
   auto program = parse(text);
   GroundingRequest request;
   request.kernel = "k";
   request.allow = allow;
+  request.original = original.str();
   GroundedSource source = llvm::cantFail(ground(*program, request));
   std::vector<PlacedEdit> edits = placed(*program, source, texts);
   if (auto refusal = checkTexts(edits, allow, program->text(), program->language()))

@@ -273,6 +273,43 @@ TEST(EditRules, DeviceCalls) {
             "device-call");
 }
 
+TEST(EditRules, WhatEarlierStepsAddedAndNothingUsesMayGo) {
+  const char *original = R"(__global__ void idle(float *out) { *out = 1; }
+__global__ void k(float *out) { *out = 2; }
+void run(float *out) { k<<<1, 1>>>(out); }
+)";
+  const std::string now = R"(__global__ void idle(float *out) { *out = 1; }
+template <class T> __device__ T stale(T x) { return x; }
+__global__ void first(float *out) { *out = stale(*out); }
+__device__ float used(float x) { return x; }
+__global__ void k(float *out) { *out = used(2); }
+void run(float *out) { k<<<1, 1>>>(out); }
+)";
+  EXPECT_FALSE(judged(now, {{"unused1", ""}, {"unused2", ""}}, {"launches"}, original));
+  // One of them is still named by the other one.
+  EXPECT_EQ(judged(now, {{"unused1", ""}}, {"launches"}, original)->rule, EditRule::Parse);
+  EXPECT_EQ(judged(now, {{"unused2", "int x;"}}, {"launches"}, original)->rule,
+            EditRule::OutsideAnchor);
+  auto parsed = parse(now);
+  GroundingRequest request;
+  request.kernel = "k";
+  request.original = original;
+  auto hasUnused = [&] {
+    return llvm::cantFail(ground(*parsed, request)).anchor("unused1") != nullptr;
+  };
+  EXPECT_FALSE(hasUnused()) << "the pass may not remove kernels";
+  const llvm::StringRef allow[] = {"launches"};
+  request.allow = allow;
+  EXPECT_TRUE(hasUnused());
+  request.original = now;
+  EXPECT_FALSE(hasUnused()) << "what the user wrote stays";
+}
+
+TEST(EditRules, LaunchBoundsWhereThePassMayLaunch) {
+  EXPECT_EQ(rule(program, {{"attributes", "__launch_bounds__(128)"}}, {"launches"}), "");
+  EXPECT_EQ(rule(program, {{"attributes", "__noinline__"}}, {"launches"}), "attribute");
+}
+
 TEST(EditRules, HostCalls) {
   for (const char *text : {"puts(\"hello\");", "cudaMalloc(&out, 4);", "float *t = new float[4];",
                            "abort();", "cudaDeviceSynchronize();", "run(out, in, n);",

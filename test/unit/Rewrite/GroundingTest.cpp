@@ -74,7 +74,7 @@ TEST(Grounding, ABodyItsLaunchesAndTheSlots) {
   auto parsed = parse(program);
   GroundedSource source = grounded(*parsed);
   EXPECT_EQ(source.kernel, "ns::k");
-  EXPECT_THAT(ids(source), ElementsAre("includes", "decls", "a1", "launch1", "launch2"));
+  EXPECT_THAT(ids(source), ElementsAre("includes", "helper1", "decls", "a1", "launch1", "launch2"));
   EXPECT_TRUE(textOf(source, "a1").starts_with("\n  int i = threadIdx.x;"));
   EXPECT_TRUE(textOf(source, "a1").ends_with("out[i] = 1;\n"));
   EXPECT_EQ(textOf(source, "launch2"), "ns::k<<<2, 32>>>(out, n);");
@@ -145,8 +145,8 @@ TEST(Grounding, KernelsToBeJoined) {
   request.kernel = "k";
   request.alsoKernels = {"t"};
   GroundedSource source = llvm::cantFail(ground(*parsed, request));
-  EXPECT_THAT(ids(source),
-              ElementsAre("includes", "decls", "a1", "a2", "launch1", "launch2", "launch3"));
+  EXPECT_THAT(ids(source), ElementsAre("includes", "helper1", "decls", "a1", "a2", "launch1",
+                                       "launch2", "launch3"));
   EXPECT_EQ(textOf(source, "a2"), " *out = T(); ");
   EXPECT_EQ(textOf(source, "launch2"), "t<float><<<1, 1>>>(out);");
 }
@@ -196,7 +196,13 @@ TEST(Grounding, AnswersAreTiedToAnchors) {
 std::string found(const GroundedSource &source, llvm::StringRef id, llvm::StringRef text) {
   auto parsed = parse(text);
   const Anchor &anchor = source.anchor(id)->anchor;
-  SavedAnchor saved{id.str(), anchor.usr, anchor.nodeKind, anchor.begin, anchor.end, anchor.digest};
+  SavedAnchor saved{id.str(),
+                    anchor.usr,
+                    anchor.nodeKind,
+                    anchor.begin,
+                    anchor.end,
+                    anchor.digest,
+                    source.anchor(id)->numberless};
   AnchorOrReason now = locate(*parsed, source.kernel, saved);
   return now ? text.slice(now->begin, now->end).str() : now.reason().str();
 }
@@ -232,6 +238,50 @@ TEST(Grounding, ChangedPlacesAreNotFound) {
                     replaced(program, "void k(", "void renamed(")
                         .replace(0, 0, "namespace ns { __global__ void k(float *, int); }\n")),
               HasSubstr("has changed at 'a1'"));
+}
+
+TEST(Grounding, NumbersOfEarlierRepliesMayChange) {
+  const std::string text = R"(__global__ void k(float *out, int n) {
+  float sum = 0;
+  for (int j = 0; j < 16; ++j)
+    sum += out[j] * 3;
+  out[0] = sum;
+}
+void run(float *out, int n) { k<<<n / 16, 256>>>(out, n); }
+)";
+  auto parsed = parse(text);
+  GroundingRequest request;
+  request.kernel = "k";
+  request.openNumbers = {"16"};
+  GroundedSource whole = llvm::cantFail(ground(*parsed, request));
+  request.lines = {{3, 4}};
+  GroundedSource loop = llvm::cantFail(ground(*parsed, request));
+  auto with = [&](llvm::StringRef number) {
+    return replaced(replaced(text, "< 16", ("< " + number).str()), "/ 16", ("/ " + number).str());
+  };
+  EXPECT_TRUE(llvm::StringRef(found(whole, "a1", with("8"))).contains("j < 8;"));
+  EXPECT_EQ(found(whole, "launch1", with("1024")), "k<<<n / 1024, 256>>>(out, n);");
+  EXPECT_TRUE(llvm::StringRef(found(loop, "a1", with("4"))).starts_with("for (int j = 0; j < 4"));
+  // What is no number of theirs has to be the same.
+  EXPECT_THAT(found(loop, "a1", replaced(with("8"), "sum +=", "sum -=")),
+              HasSubstr("has changed at 'a1'"));
+  EXPECT_THAT(found(grounded(*parsed), "a1", with("8")), HasSubstr("has changed at 'a1'"));
+}
+
+TEST(Grounding, FunctionsThatOneKernelCallsHaveAnchors) {
+  auto parsed = parse(R"(__device__ float both(float x) { return x; }
+template <class T> __device__ T inner(T x) { return x + 1; }
+__device__ float outer(float x) { return inner(x) + both(x); }
+__device__ float unused(float x) { return x; }
+__global__ void k(float *out) { *out = outer(*out); }
+__global__ void other(float *out) { *out = both(*out); }
+)");
+  GroundedSource source = grounded(*parsed);
+  EXPECT_THAT(ids(source), ElementsAre("includes", "helper1", "helper2", "decls", "a1"));
+  EXPECT_EQ(textOf(source, "helper1"), " return x + 1; ");
+  EXPECT_EQ(textOf(source, "helper2"), " return inner(x) + both(x); ");
+  // A reply that changes one is found again.
+  EXPECT_EQ(found(source, "helper2", parsed->text()), " return inner(x) + both(x); ");
 }
 
 TEST(Grounding, OfEqualPlacesTheOneThatDidNotMove) {

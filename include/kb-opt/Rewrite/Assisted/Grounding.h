@@ -27,20 +27,28 @@ struct GroundingRequest {
   std::vector<LineSpan> lines;
   /// Further kernels whose bodies and launches may be replaced: those to be fused.
   std::vector<std::string> alsoKernels;
+  /// Values that stand in the program for numbers which earlier replies left open. What holds one
+  /// is found again with another number in its place, so that those replies can still be tuned.
+  std::set<std::string> openNumbers;
+  /// The text of the program that the search began with. With `launches`, functions that it does
+  /// not name and that nothing uses may be removed. Empty: none may.
+  std::string original;
   /// The pass's allowances (PassInfo.h); `signatures` adds the slot `parameters`,
-  /// `register-limits` the slot `attributes`; with `host-code` the anchors of launches are the
-  /// bodies of the functions that they stand in, but for `main`.
+  /// `register-limits` and `launches` the slot `attributes`; with `host-code` the anchors of
+  /// launches are the bodies of the functions that they stand in, but for `main`.
   llvm::ArrayRef<llvm::StringRef> allow;
 };
 
 /// An anchor with its name.
 struct GroundedAnchor {
-  std::string id; ///< "a1", "launch1", "decls", "includes", "parameters", "attributes"
+  /// "a1", "helper1", "launch1", "unused1", "decls", "includes", "parameters", "attributes".
+  std::string id;
   Anchor anchor;
   std::string what; ///< "the body of kernel 'gemm'", for prompts
   /// Which of the request's lines it stands for, from 0, in their order; several where they
   /// touched.
   std::vector<unsigned> spans = {};
+  Digest numberless = {}; ///< SavedAnchor's
 };
 
 /// A program with the places that may be filled. Valid without the program.
@@ -58,7 +66,8 @@ struct GroundedSource {
   std::string marked(size_t maxBytes = 48 << 10) const;
 };
 
-/// Grounds \p request in \p program. Lines of one function that touch one another's statements
+/// Grounds \p request in \p program. With the kernel's whole body go those of the device functions
+/// that it alone calls. Lines of one function that touch one another's statements
 /// become one anchor; lines in no device function are refused. Failures are `UsageError`s
 /// (diagnostics) that say what cannot be anchored: no such kernel, a directive in the body, a text
 /// that holds markers.
@@ -74,7 +83,8 @@ struct ReplyOrRefusal {
 ReplyOrRefusal makeReply(const GroundedSource &source, const PassInfo &pass, CoderReply answer);
 
 /// The place of \p saved in \p program: the only one of its declaration, kind and content, or
-/// of several the one at its offset. Otherwise why there is none: "the program has changed at …".
+/// of several the one at its offset. Where it may (SavedAnchor::numberless), numbers may be others.
+/// Otherwise why there is none: "the program has changed at …".
 AnchorOrReason locate(const ParsedProgram &program, llvm::StringRef kernel,
                       const SavedAnchor &saved);
 
