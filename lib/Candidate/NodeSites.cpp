@@ -86,6 +86,7 @@ static Action actionAt(const SiteRecord &site, const PassRegistration &pass) {
   action.assisted = site.assisted;
   action.isNamed =
       llvm::any_of(findingRules(), [&](const FindingRule &rule) { return rule.names(site.pass); });
+  action.isRecipe = pass.info->recipe;
   if (!action.assisted)
     action.ranges = rangesOf(*pass.info);
   for (ParameterRange &range : action.ranges)

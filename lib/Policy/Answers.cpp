@@ -18,9 +18,11 @@ constexpr uint64_t mostJudged = 4, budgetPart = 4;
 constexpr uint64_t modelledForOne = 2;
 
 /// What \p action, a rule's, is expected to take away of what its kernel waits for: of the primary
-/// state, or a part of that for the secondary one.
+/// state, or a part of that for the secondary one. Of a recipe all: it was made for such a kernel.
 double removedBy(const Explorer &explorer, const ExplorerNode &node, const Action &action) {
   constexpr double secondaryShare = 0.5;
+  if (action.isRecipe)
+    return 1;
   const Optimization *pass = explorer.knowledge().catalogue().find(action.pass);
   const State &state = node.stateOf(action.kernel);
   auto removes = [&](llvm::StringRef name) {

@@ -4,15 +4,15 @@
 // RUN: kb-opt --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s
 // RUN: kb-opt --pass-dir=%S/Inputs --list-passes | FileCheck --check-prefix=LIST %s
 // REMARK: remark: did to 'scaleRows' what the examples of 'row-norm-by-warp' did to 'rowNorm'
-// REMARK: 'otherRows' {{.*}}it is another kernel than that of 'row-norm-by-warp'
+// REMARK: does not apply: it is another kernel than that of 'row-norm-by-warp'
 // LIST: row-norm-by-warp
 // JUDGED: {{^}}correct
 
-// CHECK: __device__ float [[HELPER:sumOfWarp_?[0-9]*]](float value) {
+// CHECK: __device__ float [[HELPER:sumOfWarp[0-9]+]](float value) {
 // CHECK: __global__ void scaleRows(float *result, const float *lane, int count, int length) {
-// CHECK: int r = blockIdx.x, [[LANE:lane_?[0-9]+]] = threadIdx.x;
-// CHECK: for (int j = [[LANE]]; j < length; j += 32)
-// CHECK: total += lane[r * length + j] * lane[r * length + j];
+// CHECK: int r = blockIdx.x, [[LANE:lane[0-9]+]] = threadIdx.x;
+// CHECK: for (int k = [[LANE]]; k < length; k += 32)
+// CHECK: total += lane[r * length + k] * lane[r * length + k];
 // CHECK: float factor = rsqrtf([[HELPER]](total) + 1.0f);
 // CHECK: scaleRows<<<(n - 1), 32, 0, stream>>>(y, x, (n - 1), width);
 #include <cstdio>

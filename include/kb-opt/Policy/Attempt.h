@@ -44,6 +44,8 @@ struct Action {
   bool composes = false;
   /// Findings about programs name its pass.
   bool isNamed = false;
+  /// Its pass's rule is an example of such a kernel.
+  bool isRecipe = false;
   /// Of a sketch: what its schedules are judged by.
   NestFacts facts = {};
 

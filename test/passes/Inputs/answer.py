@@ -26,7 +26,9 @@ def fixed(text):
     return r"\s*" + r"\s*".join(re.escape(word) for word in code.split()) + r"\s*"
 
 
-places = [r"((?:\s*#include[^\n]*\n)*)" if anchor == "includes" else "(.*?)" for anchor in pieces[1::3]] + [""]
+# What can stand there alone, where "anything" would match text of other anchors.
+forms = {"includes": r"((?:\s*#include[^\n]*\n)*)", "attributes": r"((?:__(?:launch_bounds|maxnreg)__\s*\(.*?\)\s*)?)"}
+places = [forms.get(anchor, "(.*?)") for anchor in pieces[1::3]] + [""]
 pattern = "".join(fixed(piece) + place for piece, place in zip(pieces[::3], places))
 with open(os.path.join(folder, "after.cu")) as file:
     text = re.sub(r"\A(//.*\n)+", "", file.read())

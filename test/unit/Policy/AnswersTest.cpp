@@ -50,6 +50,18 @@ TEST(Answers, WhatAFindingNamesIsTheFirstCandidate) {
   EXPECT_EQ(result.attempts.front().step.pass, "pad");
 }
 
+TEST(Answers, ARecipeThatFitsIsTheFirstCandidate) {
+  FakeEnvironment world;
+  world.passes = {schedules("k", 0.9), passOn("coalesce-accesses", "k", 0.95),
+                  passOn("by-warp", "k", 0.5)};
+  world.passes.back().isRecipe = true;
+  SearchOptions first = options();
+  first.budgetCandidates = 4;
+  SearchResult result = searchWithAnswers(world, first);
+  ASSERT_FALSE(result.attempts.empty());
+  EXPECT_EQ(result.attempts.front().step.pass, "by-warp");
+}
+
 TEST(Answers, AnAnswerIsJoinedWithTheSchedulesOfOtherKernels) {
   FakeEnvironment world;
   world.passes = {schedules("other", 0.5), named("pad", "k", 0.5)};

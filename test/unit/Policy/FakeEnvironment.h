@@ -45,8 +45,9 @@ struct FakePass {
   /// Of the debugger, by the digest of what failed, one after the other.
   std::map<std::string, std::vector<FakeReply>> repairs = {};
   std::string kernel = "k";
-  bool sketch = false;                         ///< its values are whole schedules
-  bool isNamed = false;                        ///< by findings
+  bool sketch = false;  ///< its values are whole schedules
+  bool isNamed = false; ///< by findings
+  bool isRecipe = false;
   std::map<std::string, double> modelled = {}; ///< time by value that the cost model tells
   NestFacts facts = {};                        ///< of a sketch
 
@@ -147,6 +148,7 @@ public:
       action.assisted = !pass.replies.empty();
       action.sketch = action.composes = pass.sketch;
       action.isNamed = pass.isNamed;
+      action.isRecipe = pass.isRecipe;
       action.facts = pass.facts;
       if (!pass.values.empty())
         action.ranges.push_back({"n", pass.values, pass.defaultValue});
