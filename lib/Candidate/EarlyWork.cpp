@@ -22,12 +22,12 @@ void EarlyWork::record() {
   });
 }
 
-void EarlyWork::propose() {
-  proposals = std::async(std::launch::async, [this] {
+void EarlyWork::propose(const KnowledgeBase *knowledge) {
+  proposals = std::async(std::launch::async, [this, knowledge] {
     std::vector<EarlyCandidate> made;
     {
       TimedPart timed(&setup.tools.timings, "screening", "proposals while the program is recorded");
-      made = candidates();
+      made = candidates(knowledge);
       parallelFor(made.size(), made.size(), [&](size_t i) {
         if (auto code = setup.judge.code(made[i].program); !code)
           llvm::consumeError(code.takeError());
@@ -58,7 +58,7 @@ static std::optional<EarlyCandidate> derive(RewriteSession &program, const Step 
   return made;
 }
 
-std::vector<EarlyCandidate> EarlyWork::candidates() {
+std::vector<EarlyCandidate> EarlyWork::candidates(const KnowledgeBase *knowledge) {
   constexpr size_t mostOfKernel = 4, mostInAll = 8;
   std::vector<EarlyCandidate> candidates;
   auto look = [&](RewriteSession &program) -> llvm::Error {
@@ -67,7 +67,8 @@ std::vector<EarlyCandidate> EarlyWork::candidates() {
       return found.takeError();
     std::map<std::string, size_t> tried; ///< by kernel
     for (const Opportunity &site : *found)
-      for (const std::string &choice : site.choices) {
+      for (const std::string &choice :
+           knowledge ? knowledge->orderSchedules(site.facts, site.choices) : site.choices) {
         if (!site.applies || !site.step.parameters.empty() || candidates.size() == mostInAll ||
             tried[site.step.kernel] == mostOfKernel || interrupted())
           break;

@@ -9,6 +9,7 @@
 #define KBOPT_LIB_CANDIDATE_EARLYWORK_H
 
 #include "NodeScreening.h"
+#include "kb-opt/Knowledge/KnowledgeBase.h"
 #include <future>
 
 namespace kbopt {
@@ -22,12 +23,13 @@ public:
   /// Begins to record the original.
   void record();
   /// Writes and compiles the first schedules that the search is going to try, and screens them once
-  /// the program has read a result, where it then computes on the host. What is recorded
-  /// meanwhile may still change a choice; then this was in vain.
-  void propose();
+  /// the program has read a result, where it then computes on the host. \p knowledge orders them
+  /// and outlives this; null: the model does. What is recorded meanwhile may still change a choice;
+  /// then this was in vain.
+  void propose(const KnowledgeBase *knowledge);
 
 private:
-  std::vector<EarlyCandidate> candidates();
+  std::vector<EarlyCandidate> candidates(const KnowledgeBase *knowledge);
 
   const CandidateSetup &setup;
   NodeTable &nodes;

@@ -140,9 +140,9 @@ void ProgramEnvironment::recordEarly() {
     parts->early.record();
 }
 
-void ProgramEnvironment::proposeEarly() {
+void ProgramEnvironment::proposeEarly(const KnowledgeBase *knowledge) {
   if (screens() && !parts->screening.isOriginalScreened())
-    parts->early.propose();
+    parts->early.propose(knowledge);
 }
 
 //===-- What reports tell -------------------------------------------------===//

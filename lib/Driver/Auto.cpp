@@ -114,7 +114,7 @@ static llvm::Expected<ExitStatus> search(Context &context) {
     if (!*applies)
       return report.nothingApplies(environment);
   }
-  environment.proposeEarly();
+  environment.proposeEarly(context.options.memory ? &*knowledge : nullptr);
   std::vector<BadLine> told;
   report.opened(knowledge->evidence().size() - builtinEvidence(session.timeSource(), told).size(),
                 directory);

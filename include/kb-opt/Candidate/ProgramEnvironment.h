@@ -47,8 +47,8 @@ public:
   /// With a GPU: begins to record the original, while others look what may be done to it.
   void recordEarly();
   /// With a GPU: writes and compiles the first schedules that the search is going to try, while the
-  /// original is recorded.
-  void proposeEarly();
+  /// original is recorded. \p knowledge, which outlives it, orders them; null: the model does.
+  void proposeEarly(const KnowledgeBase *knowledge);
 
   /// The text of a node that `apply` made.
   llvm::StringRef text(const NodeId &node);

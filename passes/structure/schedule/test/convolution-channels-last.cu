@@ -2,10 +2,10 @@
 // loop. Five channels are loaded one by one with vector=1, and run the given kernel else.
 // RUN: kb-opt -arch=sm_90 "-passes=schedule{as='contraction core=half bm=64 bn=64 tm=32 tn=32 split=1 stages=3 vector=4' kernel=outer},schedule{as='contraction core=half bm=32 bn=64 tm=32 tn=32 split=2 stages=3 vector=1' kernel=inner},schedule{as='contraction bm=32 bn=64 bk=16 tm=4 tn=8 stages=2 vector=4' kernel=single}" --quiet -o %t.cu %s
 // RUN: %code %t.cu | FileCheck %s
-// RUN: kb-opt --by-passes --judge=%t.cu --promise=reassociates %s -- -arch=sm_90 | FileCheck --check-prefix=JUDGE %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.cu --promise=reassociates %s -- -arch=sm_90 | FileCheck --check-prefix=JUDGE %s %}
 // RUN: kb-opt "-passes=schedule{as='contraction bm=32 bn=64 bk=16 tm=4 tn=8 stages=3 vector=4' kernel=single}" --quiet -o %t.async.cu %s
 // RUN: %code %t.async.cu | FileCheck --check-prefix=ASYNC %s
-// RUN: kb-opt --by-passes --judge=%t.async.cu --promise=bitwise %s | FileCheck --check-prefix=JUDGE %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.async.cu --promise=bitwise %s | FileCheck --check-prefix=JUDGE %s %}
 // JUDGE: {{^}}correct
 #include <cuda_fp16.h>
 #include <cstdio>

@@ -2,12 +2,12 @@
 // 16 bytes at a time where that is possible. Padding, infinite weights, windows larger than the image, no outputs, one channel, groups.
 // RUN: kb-opt -arch=sm_90 "-passes=schedule{as='contraction core=half bm=64 bn=64 tm=32 tn=32 stages=3' kernel=convolution},schedule{as='contraction core=half bm=32 bn=64 tm=16 tn=32 stages=4' kernel=grouped},schedule{as='contraction core=half bm=64 bn=32 tm=32 tn=16 stages=3 vector=1' kernel=product}" -o %t.cu %s 2>&1 | FileCheck --check-prefix=REMARK %s
 // RUN: %code %t.cu | FileCheck %s
-// RUN: kb-opt --by-passes --judge=%t.cu --promise=reassociates %s -- -arch=sm_90 | FileCheck --check-prefix=JUDGE %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.cu --promise=reassociates %s -- -arch=sm_90 | FileCheck --check-prefix=JUDGE %s %}
 // RUN: kb-opt -arch=sm_90 "-passes=schedule{as='contraction core=bf16 bm=32 bn=64 tm=32 tn=32 split=2 stages=3' kernel=brain}" --quiet -o %t.brain.cu %s
 // RUN: %code %t.brain.cu | FileCheck --check-prefix=BRAIN %s
 // RUN: echo 'program: {arguments: []}' > %t.yaml
 // RUN: echo 'tolerance: {relative: 1e-2, absolute: 1e-2}' >> %t.yaml
-// RUN: kb-opt --by-passes --judge=%t.brain.cu --promise=lower-precision --workload=%t.yaml %s -- -arch=sm_90 | FileCheck --check-prefix=JUDGE %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.brain.cu --promise=lower-precision --workload=%t.yaml %s -- -arch=sm_90 | FileCheck --check-prefix=JUDGE %s %}
 // RUN: kb-opt -arch=sm_90 "-passes=schedule{as='contraction core=half bm=64 bn=256 tm=64 tn=64 split=1 stages=3' kernel=convolution}" -o /dev/null %s 2>&1 | FileCheck --check-prefix=THREADS %s
 // REMARK: added 'convolution_{{t}}iled'
 // REMARK: added 'grouped_{{t}}iled'

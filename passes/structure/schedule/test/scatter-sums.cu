@@ -1,16 +1,16 @@
 // Sums of floats by atomics: a thread walks over several rows and adds once for a run of one segment, a block adds a total once.
 // RUN: kb-opt "-passes=schedule{as='scatter combine=thread along=i inflight=4'}" --quiet -o %t.cu %s
 // RUN: %code %t.cu | FileCheck %s
-// RUN: kb-opt --by-passes --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s %}
 // RUN: kb-opt "-passes=schedule{as='scatter combine=block along=none inflight=4 block=64'}" --quiet -o %t.block.cu %s
 // RUN: %code %t.block.cu | FileCheck --check-prefix=BLOCK %s
-// RUN: kb-opt --by-passes --judge=%t.block.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.block.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s %}
 // RUN: kb-opt "-passes=schedule{as='scatter combine=runs along=none inflight=2 block=64'}" --quiet -o %t.runs.cu %s
-// RUN: kb-opt --by-passes --judge=%t.runs.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.runs.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s %}
 // RUN: kb-opt "-passes=schedule{as='scatter combine=bins along=none bins=32 inflight=2 block=64'}" --quiet -o %t.bins.cu %s
-// RUN: kb-opt --by-passes --judge=%t.bins.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.bins.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s %}
 // RUN: kb-opt "-passes=schedule{as='scatter combine=thread along=none inflight=4 block=32'}" --quiet -o %t.flat.cu %s
-// RUN: kb-opt --by-passes --judge=%t.flat.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s
+// RUN: %if long %{ kb-opt --by-passes --judge=%t.flat.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s %}
 // JUDGED: {{^}}correct
 // kb-workload:
 //   entry: run
