@@ -8,6 +8,7 @@
 #include "HtmlReport.h"
 #include "ModelSession.h"
 #include "Modes.h"
+#include "RecipesOfWin.h"
 #include "SearchReport.h"
 #include "Session.h"
 #include "Version.h"
@@ -15,6 +16,7 @@
 #include "kb-opt/Support/Interrupt.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Threading.h"
+#include <limits>
 
 using namespace kbopt;
 
@@ -132,6 +134,11 @@ static llvm::Expected<ExitStatus> search(Context &context) {
   double seconds = context.clock.monotonicSeconds() - startSeconds;
   auto status = report.finish(environment, *session.journal, *result, kept ? *kept : 0,
                               evidenceLog(directory), seconds);
+  if (status && result->confirmed && context.options.memory)
+    keepRecipes(context, *result, directory,
+                context.options.budgetSeconds > 0 ? startSeconds + context.options.budgetSeconds -
+                                                        context.clock.monotonicSeconds()
+                                                  : std::numeric_limits<double>::infinity());
   if (context.options.timePasses)
     context.timings.print(context.err, seconds);
   // The result is written even where there is no place for what it taught.

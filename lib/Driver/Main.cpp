@@ -1,9 +1,11 @@
 //===- Main.cpp - From the command line to a mode -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "Modes.h"
+#include "RecipeFolder.h"
 #include "Subcommands.h"
 #include "Version.h"
 #include "kb-opt/Driver/Driver.h"
+#include "kb-opt/Knowledge/KnowledgeBase.h"
 #include "kb-opt/Report/PassTable.h"
 #include "kb-opt/Rewrite/PassFile.h"
 #include "kb-opt/Support/CrashReport.h"
@@ -26,6 +28,14 @@ static llvm::Expected<ExitStatus> dispatch(Context &context) {
   for (const std::string &folder : options.passFolders)
     if (llvm::Error error = loadPasses(context.files, folder, context.passes))
       return std::move(error);
+  // Recipes are memory: a search without it does without them.
+  if (!options.isAuto() || options.memory)
+    for (const std::string &fault :
+         loadRecipes(context.files,
+                     recipesFolder(options.knowledgeDirectory.empty() ? userKnowledgeDirectory()
+                                                                      : options.knowledgeDirectory),
+                     context.passes))
+      context.err << "kb-opt: warning: " << fault << "\n";
   if (options.listPasses) {
     writePassTable(context.out, context.passes.infos());
     return ExitStatus::Success;

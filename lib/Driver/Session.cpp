@@ -276,8 +276,11 @@ static Digest runDigest(const Session &session) {
       builder.add(pass.info->name);
       if (const AssistedForm *assisted = pass.info->assisted)
         builder.add(assisted->matcher).add(assisted->prompt);
-      if (const RecipeForm *recipe = pass.info->recipe)
+      if (const RecipeForm *recipe = pass.info->recipe) {
         builder.add(recipe->before).add(recipe->after);
+        for (llvm::StringRef open : recipe->open)
+          builder.add(open);
+      }
     }
   return builder.finish();
 }

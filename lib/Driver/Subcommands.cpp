@@ -5,6 +5,7 @@
 #include "LockCommand.h"
 #include "McpCommand.h"
 #include "Modes.h"
+#include "RecipesCommand.h"
 #include "TestInitCommand.h"
 #include "llvm/ADT/STLExtras.h"
 #include <vector>
@@ -22,6 +23,8 @@ static const std::vector<Subcommand> table = {
     {"mcp",
      "Serve coding agents: findings, patches, verdicts and searches, by the Model Context Protocol",
      runMcpCommand},
+    {"recipes", "Make passes of programs before and after, list, explain, test and retire them",
+     runRecipesCommand},
     {"completion", "Print a script that completes kb-opt's options in bash or zsh",
      runCompletionCommand},
 };

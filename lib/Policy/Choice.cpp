@@ -26,6 +26,8 @@ constexpr double pointlessShare = 0.1;
 constexpr double worstFollowed = -0.1;
 /// Nothing is left to win below this time over the least one.
 constexpr double leastHeadroom = 1.02;
+/// A model is asked where more than this is left: a question costs more than a try of a rule.
+constexpr double leastAskedHeadroom = 1.1;
 /// What a step hands on to the one before it.
 constexpr double creditDiscount = 0.5;
 
@@ -108,6 +110,14 @@ std::optional<Parameters> bestOfSearch(const Explorer &explorer, const Action &a
   return parameters;
 }
 
+/// How many times as fast as \p node a program can be; NaN: unknown.
+double headroomOf(const Explorer &explorer, const ExplorerNode &node) {
+  const NodeJudgement &judgement = node.judgement;
+  const double attainable = explorer.attainable().us(),
+               least = attainable > 0 ? attainable : judgement.floorUs;
+  return least > 0 ? judgement.timeUs / least : judgement.state.headroom;
+}
+
 /// What \p action offers next: untried parameters, or one more question. The weight
 /// is the caller's.
 std::optional<StepOption> nextOf(const Explorer &explorer, const ExplorerNode &node,
@@ -116,7 +126,8 @@ std::optional<StepOption> nextOf(const Explorer &explorer, const ExplorerNode &n
   if (action.assisted) {
     option.ask = explorer.asks(node.id, action) + planned.count(node.id, action) + 1;
     if (!explorer.mayAsk() || option.ask > explorer.settings().asks ||
-        explorer.isDeclined(node.id, action.kernel))
+        explorer.isDeclined(node.id, action.kernel) ||
+        headroomOf(explorer, node) < leastAskedHeadroom)
       return std::nullopt;
     option.step = action.step();
     return option;
@@ -205,11 +216,7 @@ std::vector<StepOption> kbopt::stepOptions(const Explorer &explorer, const Explo
 }
 
 bool kbopt::isAtFloor(const Explorer &explorer, const ExplorerNode &node) {
-  const NodeJudgement &judgement = node.judgement;
-  const double attainable = explorer.attainable().us(),
-               least = attainable > 0 ? attainable : judgement.floorUs;
-  const double headroom = least > 0 ? judgement.timeUs / least : judgement.state.headroom;
-  return headroom < leastHeadroom; // NaN, unknown, is not less
+  return headroomOf(explorer, node) < leastHeadroom; // NaN, unknown, is not less
 }
 
 llvm::Expected<std::vector<StepOption>> kbopt::freshSteps(Explorer &explorer, const NodeId &id,

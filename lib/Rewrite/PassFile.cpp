@@ -4,6 +4,7 @@
 #include "kb-opt/Rewrite/PassFile.h"
 #include "kb-opt/Knowledge/State.h"
 #include "kb-opt/Rewrite/DataPass.h"
+#include "kb-opt/Rewrite/Recipe.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/YamlTree.h"
 #include "llvm/ADT/StringExtras.h"
@@ -27,6 +28,7 @@ struct StoredPass {
   std::deque<std::vector<StringRef>> lists;
   std::vector<Assumption> assumes;
   std::vector<ReplyParameter> parameters;
+  std::vector<OptionInfo> options; ///< of a recipe
   /// Where the names of neighbours stand, for errors that come later.
   std::vector<YamlValue> neighbours;
   std::string place;
@@ -66,6 +68,7 @@ private:
   Error readLists();
   Error readMatcher();
   Error readParameter(const YamlValue &value);
+  Error readOptions();
 
   const YamlValue &root;
   StoredPass &into;
@@ -170,7 +173,8 @@ Error Reader::readLists() {
         std::tuple("excludes", List(), &info.excludes),
         std::tuple("enables", List(), &info.enables), std::tuple("retunes", List(), &info.retunes),
         std::tuple("allow", List(allowed), &into.assisted.allow),
-        std::tuple("assumes", List(assumptions), &assumed)}) {
+        std::tuple("assumes", List(assumptions), &assumed),
+        std::tuple("open", List(), &into.recipe.open)}) {
     Expected<List> names = list(root, key, known);
     if (!names)
       return names.takeError();
@@ -229,7 +233,7 @@ Error Reader::read() {
   if (Error error = fields(root,
                            {"name", "family", "summary", "description", "aliases", "states", "site",
                             "matcher", "promise", "assumes", "excludes", "enables", "retunes",
-                            "minimumChip", "allow", "parameters", "rule"},
+                            "minimumChip", "allow", "parameters", "rule", "open"},
                            "a pass"))
     return error;
   if (Error error = readWords())
@@ -254,6 +258,24 @@ Error Reader::read() {
     return rule->error("'" + rule->scalar + "' is no rule", "write: rule: example");
   into.info.deterministic = root.find("rule") != nullptr;
   into.info.assisted = &into.assisted;
+  if (const YamlValue *open = root.find("open"); open && !into.info.deterministic)
+    return open->error("'open' is for a pass with 'rule: example'");
+  return into.info.deterministic ? readOptions() : Error::success();
+}
+
+/// The parameters of a recipe are constants of its examples/after.cu, which tuning may set.
+Error Reader::readOptions() {
+  for (const ReplyParameter &each : into.parameters) {
+    OptionInfo option{
+        each.name, OptionType::Integer, each.defaultValue, each.summary, each.values, 0, INT32_MAX};
+    for (StringRef value : each.values)
+      if (int64_t number; value.getAsInteger(10, number) || number < 0)
+        return root.find("parameters")
+            ->error("parameter '" + each.name + "': '" + value +
+                    "' is no number that a constant may have");
+    into.options.push_back(option);
+  }
+  into.info.options = into.options;
   return Error::success();
 }
 
@@ -289,7 +311,9 @@ Error readTexts(FileSystem &files, StringRef folder, StoredPass &into) {
         pathOf(folder, "examples") + ": before.cu and after.cu are missing",
         "they are the rule of a pass with 'rule: example'; docs/Recipes.md describes them",
         ExitStatus::Diagnostics);
-  into.recipe = {into.assisted.before, into.assisted.after};
+  into.recipe.before = into.assisted.before;
+  into.recipe.after = into.assisted.after;
+  into.recipe.kernel = changedKernelIn(into.recipe.before, into.recipe.after);
   into.info.recipe = &into.recipe;
   if (into.assisted.prompt.empty()) // then a model is not asked
     into.info.assisted = nullptr;

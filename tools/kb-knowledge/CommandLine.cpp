@@ -55,6 +55,8 @@ void printHelp(llvm::raw_ostream &os, llvm::ArrayRef<Verb> verbs) {
         "record per line, and what follows from them.\n\n";
   for (const Verb &verb : verbs)
     os << llvm::formatv("  {0,-9} {1}\n", verb.name, verb.summary);
+  os << llvm::formatv("  {0,-9} {1}\n", "recipes",
+                      "proven code as passes: list, explain, test, retire, from");
   os << "\n`kb-knowledge VERB --help` explains one. Where a log is wanted, a folder with\n"
         "evidence.jsonl will do; without any it is the user's own. Lines that are no\n"
         "record are named with file and line, skipped, and never removed.\n\n"

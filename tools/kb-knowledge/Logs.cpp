@@ -4,6 +4,7 @@
 #include "kb-opt/Knowledge/Prune.h"
 #include "kb-opt/Knowledge/Trajectory.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -25,6 +26,8 @@ llvm::Expected<ExitStatus> kbopt::runMerge(const Arguments &arguments) {
     return target.takeError();
   EvidenceSet sources;
   for (const std::string &word : llvm::drop_begin(arguments.words)) {
+    if (llvm::sys::fs::is_directory(word + "/recipes") && !realFileSystem().exists(logNamed(word)))
+      continue; // a folder with nothing but recipes
     llvm::Expected<EvidenceSet> source = readLog(logNamed(word), bad);
     if (!source)
       return source.takeError();
@@ -45,9 +48,17 @@ llvm::Expected<ExitStatus> kbopt::runMerge(const Arguments &arguments) {
       return std::move(error);
   if (llvm::Error error = appendEvidence(realFileSystem(), path, attempts, findings))
     return std::move(error);
+  std::vector<std::string> folders;
+  for (const std::string &word : llvm::drop_begin(arguments.words))
+    if (llvm::sys::fs::is_directory(word))
+      folders.push_back(word);
+  llvm::Expected<size_t> recipes = mergeRecipes(folder.empty() ? "." : folder, folders);
+  if (!recipes)
+    return recipes.takeError();
   size_t added = attempts.size() + findings.size();
   return writeResult(path + ": " + std::to_string(added) + " records added, " +
-                     std::to_string(target->size() + added) + " now\n");
+                     std::to_string(target->size() + added) + " now\n" +
+                     (*recipes ? counted(*recipes, "recipe") + " added\n" : ""));
 }
 
 llvm::Expected<ExitStatus> kbopt::runVerify(const Arguments &arguments) {

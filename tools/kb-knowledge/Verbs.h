@@ -25,6 +25,12 @@ llvm::Expected<ExitStatus> runVerify(const Arguments &);
 llvm::Expected<ExitStatus> runExport(const Arguments &);
 llvm::Expected<ExitStatus> runPrune(const Arguments &);
 
+/// `kb-opt recipes` with the words behind the verb; does not return unless there is no kb-opt.
+int runRecipes(int argc, char **argv);
+/// Adds to the recipes of \p target, a folder of knowledge, those of \p sources whose examples it
+/// does not have; one whose name is taken gets a number. Returns how many.
+llvm::Expected<size_t> mergeRecipes(llvm::StringRef target, llvm::ArrayRef<std::string> sources);
+
 /// Names every bad line on stderr.
 void report(llvm::ArrayRef<BadLine> bad);
 /// \p word, or evidence.jsonl in it where it is a folder; the user's own where

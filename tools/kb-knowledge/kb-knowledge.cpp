@@ -73,7 +73,7 @@ figures). Exit status 1 where there is a difference.
      "unite logs: the first gets what it lacks of the others",
      R"(Appended in one write: on a full disk TARGET stays as it was. Merging is set union
 by the records' names, so order and repetition make no difference. A TARGET that
-does not exist is made.
+does not exist is made. Recipes of folders are merged, too, by their examples.
 
   kb-knowledge merge ~/.local/share/kb-opt/knowledge other-machine.jsonl
 )",
@@ -225,6 +225,8 @@ int main(int argc, char **argv) {
   auto fail = [](llvm::Error error) {
     return static_cast<int>(reportError(llvm::errs(), "kb-knowledge", std::move(error)));
   };
+  if (argc > 1 && (llvm::StringRef(argv[1]) == "recipes" || llvm::StringRef(argv[1]) == "recipe"))
+    return runRecipes(argc, argv);
   Arguments arguments;
   std::string help;
   llvm::raw_string_ostream helpStream(help);

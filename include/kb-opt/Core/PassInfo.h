@@ -109,6 +109,10 @@ struct AssistedForm {
 struct RecipeForm {
   /// examples/before.cu and after.cu; neither is empty.
   llvm::StringRef before, after;
+  /// The kernel of `before` that `after` changed, by its text; empty where none is.
+  llvm::StringRef kernel = {};
+  /// Expressions of that kernel for which others may stand.
+  llvm::ArrayRef<llvm::StringRef> open = {};
 };
 
 /// The static description of one pass. Its storage is constant; that of a built-in

@@ -13,6 +13,10 @@
 
 namespace kbopt {
 
+/// The kernel of \p before that \p after changes, from `__global__` to the end of its body, by its
+/// tokens alone; empty if there is none.
+llvm::StringRef changedKernelIn(llvm::StringRef before, llvm::StringRef after);
+
 class RecipePass : public RewritePass {
 public:
   /// \p info has a recipe.

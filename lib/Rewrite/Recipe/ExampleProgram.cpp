@@ -4,92 +4,232 @@
 #include "RenamedText.h"
 #include "kb-opt/Rewrite/AstTools.h"
 #include "clang/AST/Attr.h"
+#include "clang/AST/DeclTemplate.h"
 #include <mutex>
 
 using namespace kbopt;
 using namespace clang;
 using llvm::StringRef;
 
-namespace {
+static llvm::Error noRecipe(const llvm::Twine &why) { return llvm::createStringError(why.str()); }
 
-llvm::Error noRecipe(const llvm::Twine &why) { return llvm::createStringError(why.str()); }
+std::string kbopt::openName(unsigned number) { return "kbOpen" + std::to_string(number); }
 
-/// The only kernel of \p program with its only launch.
-llvm::Expected<LaunchFact> onlyLaunch(const ParsedProgram &program, StringRef file) {
-  const std::vector<LaunchFact> &launches = findLaunches(program);
-  if (launches.size() != 1 || !launches.front().kernel || launches.front().byApi)
-    return noRecipe("its examples/" + file + " is no program with one launch by <<< >>>");
-  return launches.front();
+//===-- Declarations ------------------------------------------------------===//
+
+static bool isForDevice(const Decl *declaration) {
+  if (const auto *pattern = llvm::dyn_cast<FunctionTemplateDecl>(declaration))
+    declaration = pattern->getTemplatedDecl();
+  if (const auto *variable = llvm::dyn_cast<VarDecl>(declaration);
+      variable && variable->isConstexpr())
+    return true;
+  return declaration->hasAttr<CUDAGlobalAttr>() || declaration->hasAttr<CUDADeviceAttr>() ||
+         declaration->hasAttr<CUDAConstantAttr>();
 }
 
-/// The text of \p expr, a configuration's part or an argument.
-StringRef textOf(const ParsedProgram &program, const Expr *expr) {
-  return sourceText(program, expr->getSourceRange());
-}
-
-/// Functions and variables for the device in the main file of \p program, with their texts.
-std::vector<std::pair<std::string, std::string>> deviceDeclarations(const ParsedProgram &program) {
-  std::vector<std::pair<std::string, std::string>> found;
+std::vector<DeviceDeclaration> kbopt::deviceDeclarations(const ParsedProgram &program) {
+  std::vector<DeviceDeclaration> found;
   for (const Decl *each : program.declarations()) {
     const auto *named = llvm::dyn_cast<NamedDecl>(each);
-    const bool isForDevice = each->hasAttr<CUDAGlobalAttr>() || each->hasAttr<CUDADeviceAttr>() ||
-                             each->hasAttr<CUDAConstantAttr>();
-    if (!named || !isForDevice || each->isImplicit() ||
+    if (!named || each->isImplicit() || !isForDevice(each) ||
         !program.sources().isInMainFile(each->getLocation()))
       continue;
     std::string text = sourceText(program, each->getSourceRange()).str();
+    const auto *function = each->getAsFunction();
+    if (text.empty() || (function && !function->doesThisDeclarationHaveABody()))
+      continue;
     if (llvm::isa<VarDecl>(each))
       text += ";";
-    found.emplace_back(named->getNameAsString(), std::move(text));
+    found.push_back({named->getNameAsString(), std::move(text), each});
   }
   return found;
 }
 
-llvm::Error readLaunches(ExampleProgram &example) {
-  llvm::Expected<LaunchFact> before = onlyLaunch(*example.before, "before.cu");
-  if (!before)
-    return before.takeError();
-  llvm::Expected<LaunchFact> after = onlyLaunch(*example.after, "after.cu");
-  if (!after)
-    return after.takeError();
-  example.kernel = before->kernel->getDefinition();
-  if (!example.kernel || example.kernel->isTemplated())
-    return noRecipe("the kernel of its examples/before.cu is a template or has no body");
-  for (const Expr *argument : before->arguments) {
-    const VarDecl *variable = ast::variableOf(argument);
-    if (!variable)
-      return noRecipe("its examples/before.cu passes '" + textOf(*example.before, argument) +
-                      "', which is no variable");
-    example.passed.push_back(variable->getNameAsString());
-  }
-  example.launched = after->kernel->getNameAsString();
-  example.hasShared = after->shared != nullptr;
-  example.hasStream = after->stream != nullptr;
-  for (const Expr *part : {after->grid, after->block, after->shared, after->stream})
-    if (part)
-      example.configuration +=
-          (example.configuration.empty() ? "" : ", ") + textOf(*example.after, part).str();
-  for (const Expr *argument : after->arguments)
-    example.arguments.push_back(textOf(*example.after, argument).str());
-  // What the launch is written with must be known wherever the kernel is launched.
-  std::string all = example.configuration;
-  for (const std::string &argument : example.arguments)
-    all += " " + argument;
-  for (const TextToken &token : tokensOf(all))
-    if (token.isName && !llvm::is_contained(example.passed, token.text) && token.text != "dim3")
-      return noRecipe("the launch of its examples/after.cu uses '" + token.text +
-                      "', which examples/before.cu does not pass to the kernel");
-  return llvm::Error::success();
+/// Lines of \p text that include files.
+static std::vector<std::string> includesIn(StringRef text) {
+  std::vector<std::string> lines;
+  llvm::SmallVector<StringRef> all;
+  text.split(all, '\n');
+  for (StringRef line : all)
+    if (line.trim().starts_with("#include"))
+      lines.push_back(line.trim().str());
+  return lines;
 }
 
-llvm::Expected<std::unique_ptr<ExampleProgram>> readExample(StringRef before, StringRef after,
-                                                            CompileCommand command) {
+//===-- What was changed --------------------------------------------------===//
+
+namespace {
+
+class Comparison {
+public:
+  explicit Comparison(ExampleProgram &example) : example(example) {}
+
+  llvm::Error run(const RecipeForm &recipe) {
+    compareDeclarations();
+    if (llvm::Error error = findKernel())
+      return error;
+    if (llvm::Error error = compareLaunches())
+      return error;
+    if (example.made.empty() && !isLaunchChanged)
+      return noRecipe("its examples/after.cu changes nothing for the device");
+    if (llvm::Error error = findOpen(recipe))
+      return error;
+    takeParameters();
+    return llvm::Error::success();
+  }
+
+private:
+  void compareDeclarations() {
+    std::set<std::pair<std::string, std::string>> known;
+    for (const DeviceDeclaration &each : deviceDeclarations(*example.before))
+      known.emplace(each.name, tokenText(each.text));
+    for (DeviceDeclaration &each : deviceDeclarations(*example.after))
+      if (!known.count({each.name, tokenText(each.text)}))
+        example.made.push_back(std::move(each));
+    const std::vector<std::string> old = includesIn(example.before->text());
+    for (std::string &line : includesIn(example.after->text()))
+      if (!llvm::is_contained(old, line))
+        example.includes.push_back(std::move(line));
+  }
+
+  using Launches = std::map<std::string, std::vector<const LaunchFact *>>;
+
+  /// By the kernel's name and, where `after` has it unchanged too, the launch's text.
+  static Launches launchesOf(const ParsedProgram &program) {
+    Launches launches;
+    for (const LaunchFact &each : findLaunches(program))
+      if (each.kernel)
+        launches[each.kernel->getNameAsString()].push_back(&each);
+    return launches;
+  }
+
+  static std::vector<std::string> textsOf(const ParsedProgram &program,
+                                          llvm::ArrayRef<const LaunchFact *> launches) {
+    std::vector<std::string> texts;
+    for (const LaunchFact *each : launches)
+      texts.push_back(tokenText(sourceText(program, each->call->getSourceRange())));
+    return texts;
+  }
+
+  /// The kernel whose text or launches changed.
+  llvm::Error findKernel() {
+    const Launches old = launchesOf(*example.before), now = launchesOf(*example.after);
+    std::map<std::string, std::string> kept;
+    for (const DeviceDeclaration &each : deviceDeclarations(*example.after))
+      kept[each.name] = tokenText(each.text);
+    std::vector<std::string> changed;
+    for (const DeviceDeclaration &each : deviceDeclarations(*example.before)) {
+      auto before = old.find(each.name), after = now.find(each.name);
+      if (before == old.end())
+        continue;
+      if (kept[each.name] == tokenText(each.text) && after != now.end() &&
+          textsOf(*example.before, before->second) == textsOf(*example.after, after->second))
+        continue;
+      changed.push_back(each.name);
+      example.kernel = each.declaration->getAsFunction();
+      launches = before->second;
+    }
+    if (changed.empty())
+      return noRecipe("its examples/before.cu launches no kernel that examples/after.cu changes");
+    if (changed.size() > 1)
+      return noRecipe("its examples/after.cu changes the kernels '" + changed[0] + "' and '" +
+                      changed[1] + "', and a recipe is of one");
+    if (example.kernel->isTemplated())
+      return noRecipe("kernel '" + changed[0] + "' of its examples/before.cu is a template");
+    for (const auto &[name, all] : now)
+      if (name == changed[0] || !old.count(name))
+        for (const LaunchFact *each : all)
+          replaced.push_back(each);
+    llvm::sort(replaced, [&](const LaunchFact *a, const LaunchFact *b) {
+      return example.after->isBefore(a->call->getBeginLoc(), b->call->getBeginLoc());
+    });
+    return llvm::Error::success();
+  }
+
+  llvm::Error compareLaunches() {
+    const std::string name = example.kernel->getNameAsString();
+    if (replaced.size() != launches.size())
+      return noRecipe("its examples/after.cu does not put one launch in place of each of '" + name +
+                      "'");
+    std::set<std::string> made;
+    for (const DeviceDeclaration &each : example.made)
+      if (const auto *variable = llvm::dyn_cast<VarDecl>(each.declaration);
+          variable && variable->isConstexpr())
+        made.insert(each.name);
+    for (auto [before, after] : llvm::zip_equal(launches, replaced)) {
+      if (before->byApi || after->byApi)
+        return noRecipe("its examples launch a kernel without <<< >>>");
+      auto launch = changedLaunch(*example.before, *before, *example.after, *after, made);
+      if (!launch)
+        return launch.takeError();
+      const std::string launched = after->kernel->getNameAsString();
+      if (before == launches.front()) {
+        example.launch = std::move(*launch);
+        example.launched = launched;
+        kernelAfter = after->kernel->getDefinition();
+      } else if (!(example.launch == *launch) || launched != example.launched) {
+        return noRecipe("its examples/after.cu changes the launches of '" + name +
+                        "' in different ways");
+      }
+    }
+    isLaunchChanged = !example.launch.grid.isKept || !example.launch.block.isKept;
+    return llvm::Error::success();
+  }
+
+  /// Open expressions in both kernels: in the first as places of its tree, in what was made as
+  /// names.
+  llvm::Error findOpen(const RecipeForm &recipe) {
+    for (auto [number, text] : llvm::enumerate(recipe.open)) {
+      const std::string tokens = tokenText(text);
+      size_t places = 0;
+      for (const Expr *each : ast::findAll<Expr>(example.kernel->getBody()))
+        if (tokenText(sourceText(*example.before, each->getSourceRange())) == tokens)
+          places += example.open.try_emplace(ast::strip(each), unsigned(number)).second;
+      if (!places)
+        return noRecipe("the kernel of its examples/before.cu has no expression '" + text + "'");
+      for (DeviceDeclaration &each : example.made)
+        each.text = replaceTokens(each.text, text, openName(unsigned(number)));
+    }
+    return llvm::Error::success();
+  }
+
+  void takeParameters() {
+    auto made = llvm::find_if(example.made, [&](const DeviceDeclaration &each) {
+      return each.declaration == kernelAfter ||
+             (kernelAfter && each.name == kernelAfter->getNameAsString());
+    });
+    if (made == example.made.end() || !kernelAfter->getNumParams())
+      return;
+    std::string list;
+    for (const ParmVarDecl *parameter : kernelAfter->parameters()) {
+      example.parameters.push_back(sourceText(*example.after, parameter->getSourceRange()).str());
+      list += (list.empty() ? "" : ", ") + example.parameters.back();
+    }
+    const auto places = findTokens(made->text, list);
+    if (places.empty()) {
+      example.parameters.clear(); // written with defaults or macros: it stays as it is
+      return;
+    }
+    made->text.replace(places.front().first, places.front().second,
+                       ExampleProgram::parametersName.str());
+  }
+
+  ExampleProgram &example;
+  std::vector<const LaunchFact *> launches, replaced;
+  const FunctionDecl *kernelAfter = nullptr;
+  bool isLaunchChanged = false;
+};
+
+} // namespace
+
+static llvm::Expected<std::unique_ptr<ExampleProgram>> readExample(const RecipeForm &recipe,
+                                                                   CompileCommand command) {
   static ProgramParser parser;
   command.units.clear();
   command.others.clear();
   auto example = std::make_unique<ExampleProgram>();
-  for (auto [text, program, name] : {std::tuple(before, &example->before, "before.cu"),
-                                     std::tuple(after, &example->after, "after.cu")}) {
+  for (auto [text, program, name] : {std::tuple(recipe.before, &example->before, "before.cu"),
+                                     std::tuple(recipe.after, &example->after, "after.cu")}) {
     auto parsed = parser.parse(command, text);
     if (!parsed)
       return noRecipe(llvm::Twine("its examples/") + name +
@@ -97,33 +237,27 @@ llvm::Expected<std::unique_ptr<ExampleProgram>> readExample(StringRef before, St
                       StringRef(llvm::toString(parsed.takeError())).split('\n').first);
     *program = std::move(*parsed);
   }
-  if (llvm::Error error = readLaunches(*example))
+  if (llvm::Error error = Comparison(*example).run(recipe))
     return std::move(error);
-  const auto known = deviceDeclarations(*example->before);
-  for (auto &each : deviceDeclarations(*example->after))
-    if (!llvm::is_contained(known, each))
-      example->made.push_back(std::move(each));
-  if (example->made.empty())
-    return noRecipe("its examples/after.cu changes nothing for the device");
   return std::move(example);
 }
 
-} // namespace
-
-llvm::Expected<const ExampleProgram &> kbopt::exampleProgram(StringRef before, StringRef after,
+llvm::Expected<const ExampleProgram &> kbopt::exampleProgram(const RecipeForm &recipe,
                                                              const CompileCommand &command) {
   using Known = std::pair<std::unique_ptr<ExampleProgram>, std::string>; // or why not
   static std::mutex mutex;
   static std::map<Digest, Known> examples;
   DigestBuilder key;
-  for (StringRef part : {before, after})
+  for (StringRef part : {recipe.before, recipe.after})
+    key.add(part);
+  for (StringRef part : recipe.open)
     key.add(part);
   for (const std::string &flag : command.clangFlags)
     key.add(flag);
   std::lock_guard<std::mutex> lock(mutex);
   auto [place, isNew] = examples.try_emplace(key.finish());
   if (isNew) {
-    auto example = readExample(before, after, command);
+    auto example = readExample(recipe, command);
     if (example)
       place->second.first = std::move(*example);
     else

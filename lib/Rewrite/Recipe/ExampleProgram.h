@@ -8,28 +8,42 @@
 #ifndef KBOPT_LIB_REWRITE_RECIPE_EXAMPLEPROGRAM_H
 #define KBOPT_LIB_REWRITE_RECIPE_EXAMPLEPROGRAM_H
 
-#include "kb-opt/Source/ParsedProgram.h"
-#include "kb-opt/Source/ProgramFacts.h"
+#include "ExampleLaunch.h"
+#include "MatchFunctions.h"
+#include "kb-opt/Core/PassInfo.h"
 
 namespace kbopt {
 
-/// The same kernel and its launch before and after. Valid as long as it lives.
+/// What \p program declares for the device, or as a constant, in its main file.
+struct DeviceDeclaration {
+  std::string name, text;
+  const clang::Decl *declaration = nullptr;
+};
+std::vector<DeviceDeclaration> deviceDeclarations(const ParsedProgram &program);
+
+/// The name that stands in texts for open expression \p number.
+std::string openName(unsigned number);
+
+/// The same program before and after. Valid as long as it lives.
 struct ExampleProgram {
   std::unique_ptr<ParsedProgram> before, after;
-  const clang::FunctionDecl *kernel = nullptr; ///< of `before`
-  /// Names and texts of what `after` declares for the device and `before` does not, in order.
-  std::vector<std::pair<std::string, std::string>> made;
-  /// For each argument of the launch in `before` the host's variable that is passed.
-  std::vector<std::string> passed;
-  std::string launched;                      ///< name of the kernel that `after` launches
-  std::string configuration;                 ///< between <<< and >>>
-  bool hasShared = false, hasStream = false; ///< the configuration names them
-  std::vector<std::string> arguments;        ///< of that launch: names of `passed`, or constants
+  const clang::FunctionDecl *kernel = nullptr; ///< of `before`: the only one that changed
+  OpenPlaces open;                             ///< in its body
+  /// What `after` declares and `before` does not, in order. Open expressions have the names
+  /// `openName`, and of the launched kernel the list of parameters is the name `parametersName`.
+  std::vector<DeviceDeclaration> made;
+  /// Of the launched kernel, as written; empty if it is not one of `made`.
+  std::vector<std::string> parameters;
+  std::string launched; ///< name of the kernel that `after` launches
+  ChangedLaunch launch;
+  std::vector<std::string> includes; ///< lines of `after` that `before` does not have
+
+  static constexpr llvm::StringLiteral parametersName = "kbParameters";
 };
 
-/// The examples \p before and \p after, parsed as \p command says, once for each pair of texts. An
-/// error says what about them is no recipe.
-llvm::Expected<const ExampleProgram &> exampleProgram(llvm::StringRef before, llvm::StringRef after,
+/// The examples of \p recipe, parsed as \p command says, once for each pair of texts. An error says
+/// what about them is no recipe.
+llvm::Expected<const ExampleProgram &> exampleProgram(const RecipeForm &recipe,
                                                       const CompileCommand &command);
 
 } // namespace kbopt

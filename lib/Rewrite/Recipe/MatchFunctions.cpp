@@ -2,13 +2,45 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "MatchFunctions.h"
 #include "kb-opt/Rewrite/AstTools.h"
+#include <set>
 
 using namespace kbopt;
 using namespace clang;
 
 namespace {
 
-std::string canonical(QualType type) { return type.getCanonicalType().getAsString(); }
+std::string canonical(QualType type) {
+  return type.getCanonicalType().getUnqualifiedType().getAsString();
+}
+
+/// Whether what the pattern does with a parameter of type \p a holds for one of type \p b.
+bool standsFor(QualType a, QualType b) {
+  if (canonical(a) == canonical(b))
+    return !a.isRestrictQualified() || b.isRestrictQualified();
+  const QualType x = a->getPointeeType(), y = b->getPointeeType();
+  return !x.isNull() && !y.isNull() && x.isConstQualified() && canonical(x) == canonical(y) &&
+         (!a.isRestrictQualified() || b.isRestrictQualified());
+}
+
+/// Whether \p expr may change something, or depends on other threads.
+bool hasEffects(const Expr *expr) {
+  bool found = false;
+  ast::walk(expr, [&](const Stmt *each) {
+    if (const auto *unary = llvm::dyn_cast<UnaryOperator>(each))
+      found |= unary->isIncrementDecrementOp();
+    else if (const auto *binary = llvm::dyn_cast<BinaryOperator>(each))
+      found |= binary->isAssignmentOp();
+    else if (const auto *call = llvm::dyn_cast<CallExpr>(each)) {
+      const FunctionDecl *callee = call->getDirectCallee();
+      const std::string name = callee ? callee->getNameAsString() : "";
+      found |= name.empty() || StringRef(name).starts_with("atomic") ||
+               StringRef(name).starts_with("__");
+    } else if (!llvm::isa<Expr>(each) || llvm::isa<LambdaExpr, CXXThrowExpr>(each))
+      found = true;
+    return !found;
+  });
+  return found;
+}
 
 /// The binary operator that does the same with its operands exchanged.
 std::optional<BinaryOperatorKind> exchanged(BinaryOperatorKind kind) {
@@ -36,11 +68,18 @@ std::optional<BinaryOperatorKind> exchanged(BinaryOperatorKind kind) {
 
 class Matcher {
 public:
+  /// \p context is that of the second function.
+  Matcher(const OpenPlaces &places, const ASTContext &context) : places(places), context(context) {}
+
   bool match(const Stmt *a, const Stmt *b);
   bool bind(const ValueDecl *a, const ValueDecl *b);
+  /// Whether what stands for open expressions is known where those are.
+  bool knowsOpenVariables() const;
   Bindings bindings;
+  std::map<unsigned, const Expr *> open;
 
 private:
+  bool matchOpen(unsigned number, const Expr *a, const Expr *b);
   bool matchVariable(const Decl *a, const Decl *b);
   bool matchReference(const DeclRefExpr *a, const DeclRefExpr *b);
   bool matchBinary(const BinaryOperator *a, const BinaryOperator *b);
@@ -52,15 +91,59 @@ private:
   bool tried(llvm::function_ref<bool()> attempt) {
     Bindings before = bindings;
     Bindings reverse = bound;
+    std::map<unsigned, const Expr *> stood = open;
     if (attempt())
       return true;
     bindings = std::move(before);
     bound = std::move(reverse);
+    open = std::move(stood);
     return false;
   }
 
+  const OpenPlaces &places;
+  const ASTContext &context;
   Bindings bound; ///< the other way
 };
+
+/// The parameters and local variables that \p expr names.
+std::set<const VarDecl *> variablesOf(const Expr *expr) {
+  std::set<const VarDecl *> variables;
+  for (const auto *reference : ast::findAll<DeclRefExpr>(expr))
+    if (const auto *variable = llvm::dyn_cast<VarDecl>(reference->getDecl());
+        variable && (llvm::isa<ParmVarDecl>(variable) || variable->isLocalVarDecl()))
+      variables.insert(variable);
+  return variables;
+}
+
+/// Whether both are the same expression of one function.
+bool isSame(const Expr *a, const Expr *b, const ASTContext &context) {
+  llvm::FoldingSetNodeID first, second;
+  a->Profile(first, context, /*Canonical=*/true);
+  b->Profile(second, context, /*Canonical=*/true);
+  return first == second;
+}
+
+bool Matcher::matchOpen(unsigned number, const Expr *a, const Expr *b) {
+  if (canonical(a->getType()) != canonical(b->getType()) || hasEffects(b))
+    return false;
+  auto [place, isNew] = open.try_emplace(number, b);
+  return isNew || isSame(place->second, b, context);
+}
+
+bool Matcher::knowsOpenVariables() const {
+  std::map<unsigned, std::set<const VarDecl *>> known;
+  for (const auto &[expr, number] : places)
+    known[number].merge(variablesOf(expr));
+  for (const auto &[number, expr] : open)
+    for (const VarDecl *variable : variablesOf(expr)) {
+      auto pattern = bound.find(variable);
+      if (pattern == bound.end() ? !llvm::isa<ParmVarDecl>(variable)
+                                 : !llvm::isa<ParmVarDecl>(pattern->second) &&
+                                       !known[number].count(llvm::cast<VarDecl>(pattern->second)))
+        return false;
+    }
+  return true;
+}
 
 bool Matcher::bind(const ValueDecl *a, const ValueDecl *b) {
   auto there = bindings.find(a);
@@ -68,7 +151,8 @@ bool Matcher::bind(const ValueDecl *a, const ValueDecl *b) {
   if (there != bindings.end() || back != bound.end())
     return there != bindings.end() && there->second == b;
   if (llvm::isa<ParmVarDecl>(a) != llvm::isa<ParmVarDecl>(b) ||
-      canonical(a->getType()) != canonical(b->getType()))
+      (llvm::isa<ParmVarDecl>(a) ? !standsFor(a->getType(), b->getType())
+                                 : canonical(a->getType()) != canonical(b->getType())))
     return false;
   bindings[a] = b;
   bound[b] = a;
@@ -146,6 +230,8 @@ bool Matcher::match(const Stmt *a, const Stmt *b) {
   if (x && y) {
     a = x = ast::strip(x);
     b = y = ast::strip(y);
+    if (auto place = places.find(x); place != places.end())
+      return matchOpen(place->second, x, y);
     auto grid = ast::gridRefOf(x), other = ast::gridRefOf(y);
     if (grid || other)
       return grid && other && grid->builtin == other->builtin &&
@@ -177,19 +263,32 @@ bool Matcher::match(const Stmt *a, const Stmt *b) {
 
 } // namespace
 
-std::optional<Bindings> kbopt::matchFunctions(const FunctionDecl *pattern,
-                                              const FunctionDecl *function) {
-  Matcher matcher;
-  if (pattern->getNumParams() != function->getNumParams() ||
+std::optional<FunctionMatch> kbopt::matchFunctions(const FunctionDecl *pattern,
+                                                   const FunctionDecl *function,
+                                                   const OpenPlaces &open) {
+  Matcher matcher(open, function->getASTContext());
+  if ((open.empty() && pattern->getNumParams() != function->getNumParams()) ||
       !matcher.match(pattern->getBody(), function->getBody()))
     return std::nullopt;
-  // What the body does not use is bound in the order in which it stands.
+  // What the body does not use, or open expressions alone, is bound in the order in which it
+  // stands.
   for (const ParmVarDecl *parameter : pattern->parameters()) {
     bool isBound = matcher.bindings.count(parameter);
     for (const ParmVarDecl *other : function->parameters())
       isBound = isBound || matcher.bind(parameter, other);
-    if (!isBound)
+    if (!isBound && open.empty())
       return std::nullopt;
   }
-  return std::move(matcher.bindings);
+  if (!matcher.knowsOpenVariables())
+    return std::nullopt;
+  FunctionMatch match;
+  std::set<const ValueDecl *> taken;
+  for (const auto &[theirs, ours] : matcher.bindings)
+    taken.insert(ours);
+  for (const ParmVarDecl *parameter : function->parameters())
+    if (!taken.count(parameter))
+      match.extra.push_back(parameter);
+  match.bindings = std::move(matcher.bindings);
+  match.open = std::move(matcher.open);
+  return match;
 }

@@ -14,6 +14,7 @@
 
 namespace kbopt {
 
+/// A part of CUDA text; offsets are into the text that it was made of, which outlives it.
 struct TextToken {
   llvm::StringRef text; ///< part of the given one
   size_t offset = 0;
@@ -21,6 +22,17 @@ struct TextToken {
 };
 /// Without comments.
 std::vector<TextToken> tokensOf(llvm::StringRef text);
+
+/// The tokens of \p text joined by spaces: what two texts have in common that differ in spaces,
+/// line ends and comments alone.
+std::string tokenText(llvm::StringRef text);
+
+/// Where \p part, tokens in a row, stands in \p text: offsets and lengths, in order, apart from
+/// each other.
+std::vector<std::pair<size_t, size_t>> findTokens(llvm::StringRef text, llvm::StringRef part);
+
+/// \p text with \p replacement in every place of \p part.
+std::string replaceTokens(llvm::StringRef text, llvm::StringRef part, llvm::StringRef replacement);
 
 /// \p text with other texts in place of the names of \p names; members of objects keep theirs.
 std::string renamed(llvm::StringRef text, const std::map<std::string, std::string> &names);

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "MatchFunctions.h"
 #include "RenamedText.h"
+#include "kb-opt/Rewrite/Recipe.h"
 #include "clang/Lex/Lexer.h"
+#include <set>
 
 using namespace kbopt;
 using namespace clang;
@@ -30,32 +32,95 @@ std::vector<TextToken> kbopt::tokensOf(StringRef text) {
   return tokens;
 }
 
+std::string kbopt::tokenText(StringRef text) {
+  std::string result;
+  for (const TextToken &token : tokensOf(text))
+    result += (result.empty() ? "" : " ") + token.text.str();
+  return result;
+}
+
+std::vector<std::pair<size_t, size_t>> kbopt::findTokens(StringRef text, StringRef part) {
+  const std::vector<TextToken> all = tokensOf(text), wanted = tokensOf(part);
+  std::vector<std::pair<size_t, size_t>> found;
+  for (size_t i = 0; !wanted.empty() && i + wanted.size() <= all.size(); ++i) {
+    const bool isMember = i && (all[i - 1].text == "." || all[i - 1].text == "->");
+    if (isMember || !std::equal(wanted.begin(), wanted.end(), all.begin() + i,
+                                [](const auto &a, const auto &b) { return a.text == b.text; }))
+      continue;
+    const TextToken &last = all[i + wanted.size() - 1];
+    found.emplace_back(all[i].offset, last.offset + last.text.size() - all[i].offset);
+    i += wanted.size() - 1;
+  }
+  return found;
+}
+
+std::string kbopt::replaceTokens(StringRef text, StringRef part, StringRef replacement) {
+  std::string result;
+  size_t done = 0;
+  for (auto [offset, length] : findTokens(text, part)) {
+    result += text.slice(done, offset);
+    result += replacement;
+    done = offset + length;
+  }
+  return result + text.drop_front(done).str();
+}
+
+//===-- What kernels are told apart by -------------------------------------===//
+
 static bool isKeyword(StringRef word) {
   static const llvm::StringRef keywords[] = {
-      "auto",     "bool",    "break",    "case",   "char",       "const",      "constexpr",
-      "continue", "default", "do",       "double", "else",       "extern",     "false",
-      "float",    "for",     "if",       "inline", "int",        "long",       "return",
-      "short",    "signed",  "sizeof",   "static", "struct",     "switch",     "true",
-      "unsigned", "void",    "volatile", "while",  "__global__", "__shared__", "__device__"};
+      "auto", "bool",     "break",  "case",  "char",      "continue", "default",
+      "do",   "double",   "else",   "false", "float",     "for",      "if",
+      "int",  "long",     "return", "short", "sizeof",    "struct",   "switch",
+      "true", "unsigned", "void",   "while", "__shared__"};
   return llvm::is_contained(keywords, word);
 }
 
-std::string kbopt::tokenCounts(StringRef text) {
-  std::map<std::string, unsigned> counts;
-  for (const TextToken &token : tokensOf(text)) {
-    if (token.text == "(" || token.text == ")" || token.text == "{" || token.text == "}")
+/// Whether no expression without lambdas holds \p token.
+static bool isStatement(StringRef token) {
+  return token == ";" || token == "for" || token == "if" || token == "while" || token == "do" ||
+         token == "else" || token == "return" || token == "__shared__";
+}
+
+TokenCounts kbopt::tokenCounts(StringRef function) {
+  TokenCounts counts;
+  for (const TextToken &token : tokensOf(function.substr(function.find('{')))) {
+    // Parentheses may be written or not, and qualifiers change nothing that a body does.
+    if (token.text == "(" || token.text == ")" || token.text == "{" || token.text == "}" ||
+        token.text == "const" || token.text == "constexpr")
       continue;
     // An exchanged comparison turns around.
     const StringRef shown = token.text == ">" ? "<" : token.text == ">=" ? "<=" : token.text;
     ++counts[token.isName && !isKeyword(token.text) ? "name" : shown.str()];
   }
-  std::string result;
-  for (const auto &[word, count] : counts)
-    result += word + " " + std::to_string(count) + "\n";
-  return result;
+  return counts;
 }
 
-StringRef kbopt::firstKernelIn(StringRef text) {
+TokenCounts kbopt::tokenCounts(StringRef function, llvm::ArrayRef<StringRef> open) {
+  std::string rest = function.str();
+  for (StringRef part : open)
+    rest = replaceTokens(rest, part, "");
+  return tokenCounts(rest);
+}
+
+bool kbopt::mayStandFor(const TokenCounts &pattern, bool isOpen, const TokenCounts &function) {
+  if (!isOpen)
+    return pattern == function;
+  auto countIn = [](const TokenCounts &counts, StringRef token) {
+    auto found = counts.find(token.str());
+    return found == counts.end() ? 0 : found->second;
+  };
+  for (const auto &[token, count] : pattern)
+    if (countIn(function, token) < count)
+      return false;
+  for (const auto &[token, count] : function)
+    if (isStatement(token) && countIn(pattern, token) != count)
+      return false;
+  return true;
+}
+
+static std::vector<StringRef> kernelsIn(StringRef text) {
+  std::vector<StringRef> kernels;
   std::optional<size_t> begin;
   unsigned depth = 0;
   for (const TextToken &token : tokensOf(text)) {
@@ -66,10 +131,25 @@ StringRef kbopt::firstKernelIn(StringRef text) {
     depth += token.text == "{";
     if (token.text == ";" && depth == 0)
       begin.reset(); // a declaration
-    if (token.text == "}" && --depth == 0)
-      return text.slice(*begin, token.offset + 1);
+    if (token.text == "}" && --depth == 0) {
+      kernels.push_back(text.slice(*begin, token.offset + 1));
+      begin.reset();
+    }
   }
-  return "";
+  return kernels;
+}
+
+StringRef kbopt::changedKernelIn(StringRef before, StringRef after) {
+  std::vector<StringRef> kernels = kernelsIn(before);
+  if (kernels.size() > 1) {
+    std::set<std::string> kept;
+    for (StringRef kernel : kernelsIn(after))
+      kept.insert(tokenText(kernel));
+    for (StringRef kernel : kernels)
+      if (!kept.count(tokenText(kernel)))
+        return kernel;
+  }
+  return kernels.empty() ? "" : kernels.front();
 }
 
 std::string kbopt::renamed(StringRef text, const std::map<std::string, std::string> &names) {

@@ -559,3 +559,20 @@ TEST(Asking, AWorkedExampleIsTheBestReplyOfThisStateAndPass) {
   EXPECT_FALSE(bare.world.questions[0].second.ofPass.example());
   EXPECT_TRUE(bare.world.questions[0].second.knowledge.entries.empty());
 }
+
+TEST(Asking, AModelIsAskedOnlyWhereMoreThanATenthIsLeft) {
+  for (double kernels : {80.0, 90.0}) { // of 100 us
+    World run;
+    FakePass pass{"invent"};
+    pass.replies = {{"r1", FailureClass::None, {{"", 0.9}}}};
+    run.world.passes = {pass};
+    run.world.adjust = [kernels](const FakeEnvironment::Moves &moves, NodeJudgement &judgement) {
+      if (moves.empty())
+        judgement.attainable = {kernels, 2};
+    };
+    Explorer &explorer = run.start();
+    Planned planned;
+    auto steps = llvm::cantFail(freshSteps(explorer, explorer.root(), planned));
+    EXPECT_EQ(steps.empty(), kernels > 85);
+  }
+}
