@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(32 * kWarps)
   int row = blockIdx.x * kWarps + threadIdx.x / 32, lane = threadIdx.x % 32;
   if (row >= rows)
     return;
-  float pivot = in[row * width];
+  float pivot = width > 0 ? in[row * width] : 0.0f;
   float sum = 0.0f;
   for (int j = lane; j < width; j += 32)
     sum += in[row * width + j] - pivot;
