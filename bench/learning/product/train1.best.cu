@@ -36,13 +36,15 @@ __global__ void __launch_bounds__(kThreads)
         part[k][r] = row + r < end && k < depth ? x[(row + r) * inner + start + k] : 0.0f;
       }
       __syncthreads();
-      if (column < columns)
+      if (column < columns) {
+#pragma unroll 8
         for (int k = 0; k < depth; ++k) {
           float factor = weight[(start + k) * columns + column];
 #pragma unroll
           for (int r = 0; r < kRows; ++r)
             sum[r] += part[k][r] * factor;
         }
+      }
     }
     if (column < columns) {
 #pragma unroll

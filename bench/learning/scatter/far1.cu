@@ -2,7 +2,7 @@
 //
 // kb-workload:
 //   entry: directionHistograms
-//   sizes: {height: 768, width: 1024, cell: 32}
+//   sizes: {height: 1536, width: 2048, cell: 32}
 //   test-sizes: [{height: 2, width: 2, cell: 1}, {height: 17, width: 33, cell: 4}, {height: 40, width: 50, cell: 8}]
 //   unseen-sizes: [{height: 23, width: 37, cell: 5}]
 //   admissible:
