@@ -13,7 +13,8 @@
 //     - {name: samples, value: samples}
 //     - {name: features, value: features}
 
-constexpr int kFeatures = 8, kRows = 128;
+constexpr int kFeatures = 8;
+constexpr int kRows = 128;
 
 // A block takes eight features, which are one sector of each sample, and adds up twice: for the mean and for the variance.
 __global__ void __launch_bounds__(kFeatures * kRows)

@@ -15,7 +15,9 @@
 //     - {name: columns, value: columns}
 //     - {name: experts, value: experts}
 
-constexpr int kThreads = 128, kRows = 16, kDepth = 32;
+constexpr int kThreads = 128;
+constexpr int kRows = 16;
+constexpr int kDepth = 32;
 
 // A thread keeps the sums of kRows rows, so that it loads each weight once for all of them. The rows wait in shared memory.
 __global__ void __launch_bounds__(kThreads)

@@ -14,7 +14,8 @@
 //     - {name: n, value: n}
 //     - {name: k, value: k}
 
-constexpr int kTile = 64, kDepth = 16;
+constexpr int kTile = 64;
+constexpr int kDepth = 16;
 
 // A block computes 64 x 64 elements, a thread 4 x 4 of them that lie 16 apart.
 __global__ void __launch_bounds__(256)

@@ -14,7 +14,8 @@
 //     - {name: dims, value: dims}
 //     - {name: clusters, value: clusters}
 
-constexpr int kElements = 4096, kClusters = 512;
+constexpr int kElements = 4096;
+constexpr int kClusters = 512;
 
 // A block adds its points up in shared memory and adds that to the sums once. Neighbouring threads have neighbouring
 // coordinates. Sums that do not fit into shared memory are added to as before.

@@ -15,7 +15,9 @@
 //     - {name: width, value: width}
 //     - {name: labels, value: labels}
 
-constexpr int kLabels = 512, kEmptyLow = 2147483647, kEmptyHigh = -2147483647 - 1;
+constexpr int kLabels = 512;
+constexpr int kEmptyLow = 2147483647;
+constexpr int kEmptyHigh = -2147483647 - 1;
 
 // A block has boxes of its own in shared memory, takes every gridDim.x-th row, and joins its boxes with the others' once.
 __global__ void __launch_bounds__(256)

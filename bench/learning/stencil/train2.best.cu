@@ -15,7 +15,8 @@
 //     - {name: width, value: width}
 //     - {name: radius, value: radius}
 
-constexpr int kSide = 32, kMost = 16;
+constexpr int kSide = 32;
+constexpr int kMost = 16;
 
 // A block computes 32 x 32 pixels. It adds up along rows first and along columns then, in shared memory. A radius of more
 // than 16 is added up pixel by pixel.
