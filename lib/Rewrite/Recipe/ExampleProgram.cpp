@@ -29,6 +29,10 @@ static bool isForDevice(const Decl *declaration) {
 
 std::vector<DeviceDeclaration> kbopt::deviceDeclarations(const ParsedProgram &program) {
   std::vector<DeviceDeclaration> found;
+  std::map<SourceLocation, unsigned> declarators; // of one declaration
+  for (const Decl *each : program.declarations())
+    if (llvm::isa<VarDecl>(each))
+      ++declarators[each->getBeginLoc()];
   for (const Decl *each : program.declarations()) {
     const auto *named = llvm::dyn_cast<NamedDecl>(each);
     if (!named || each->isImplicit() || !isForDevice(each) ||
@@ -38,8 +42,13 @@ std::vector<DeviceDeclaration> kbopt::deviceDeclarations(const ParsedProgram &pr
     const auto *function = each->getAsFunction();
     if (text.empty() || (function && !function->doesThisDeclarationHaveABody()))
       continue;
-    if (llvm::isa<VarDecl>(each))
+    if (const auto *variable = llvm::dyn_cast<VarDecl>(each)) {
+      if (declarators[each->getBeginLoc()] > 1 && variable->isConstexpr() && variable->getInit())
+        text = "constexpr " + variable->getType().getUnqualifiedType().getAsString() + " " +
+               variable->getNameAsString() + " = " +
+               sourceText(program, variable->getInit()->getSourceRange()).str();
       text += ";";
+    }
     found.push_back({named->getNameAsString(), std::move(text), each});
   }
   return found;
@@ -184,13 +193,21 @@ private:
       size_t places = 0;
       for (const Expr *each : ast::findAll<Expr>(example.kernel->getBody()))
         if (tokenText(sourceText(*example.before, each->getSourceRange())) == tokens)
-          places += example.open.try_emplace(ast::strip(each), unsigned(number)).second;
+          places +=
+              example.open.try_emplace(openExpr(each), OpenPlace{unsigned(number), each}).second;
       if (!places)
         return noRecipe("the kernel of its examples/before.cu has no expression '" + text + "'");
       for (DeviceDeclaration &each : example.made)
-        each.text = replaceTokens(each.text, text, openName(unsigned(number)));
+        each.text = replaceOpen(each.text, text, openName(unsigned(number)));
     }
     return llvm::Error::success();
+  }
+
+  /// What is open of \p expr: of an assignment its right side.
+  static const Expr *openExpr(const Expr *expr) {
+    const auto *assignment = llvm::dyn_cast<BinaryOperator>(ast::strip(expr));
+    return ast::strip(assignment && assignment->getOpcode() == BO_Assign ? assignment->getRHS()
+                                                                         : expr);
   }
 
   void takeParameters() {

@@ -37,10 +37,18 @@ public:
   }
   /// Whether all places of \p tokens are whole expressions, which nothing writes to, and there is
   /// one.
-  bool has(const std::string &tokens) const {
+  bool has(const std::string &tokens) const { return isWhole(tokens) && !written.count(tokens); }
+  /// The same of an assignment.
+  bool isWhole(const std::string &tokens) const {
     auto found = counts.find(tokens);
-    return found != counts.end() && found->second == findTokens(text, tokens).size() &&
-           !written.count(tokens);
+    return found != counts.end() && found->second == findTokens(text, tokens).size();
+  }
+  /// Whether \p name is used outside the places of \p open.
+  bool usesOutside(const std::string &name, llvm::ArrayRef<std::string> open) const {
+    std::string rest = text.substr(text.find('{'));
+    for (const std::string &each : open)
+      rest = replaceOpen(rest, each, "");
+    return !findTokens(rest, name).empty();
   }
 
 private:
@@ -57,13 +65,41 @@ public:
       : example(example), before(*example.before, example.kernel),
         after(*example.after, launchedFunction(example)) {}
 
+  /// What may be open. A parameter that open expressions alone bind must not be used elsewhere
+  /// afterwards: then nothing of it is open.
   std::vector<std::string> run() {
+    for (;;) {
+      std::vector<std::string> found = find();
+      bool isGood = true;
+      for (const ParmVarDecl *parameter : example.kernel->parameters()) {
+        const std::string name = parameter->getNameAsString();
+        if (closed.count(parameter) || before.usesOutside(name, found) ||
+            !after.usesOutside(name, found))
+          continue;
+        closed.insert(parameter);
+        isGood = false;
+      }
+      if (isGood)
+        return found;
+    }
+  }
+
+  static const FunctionDecl *launchedFunction(const ExampleProgram &example) {
+    for (const KernelFact &each : findKernels(*example.after))
+      if (each.function->getNameAsString() == example.launched)
+        return each.function->getDefinition();
+    return nullptr;
+  }
+
+private:
+  std::vector<std::string> find() {
+    open.clear();
     ast::walk(example.kernel->getBody(), [&](const Stmt *each) {
       if (const auto *expr = llvm::dyn_cast<Expr>(each); expr && isOpen(before.textOf(expr)))
         return false;
       if (const auto *binary = llvm::dyn_cast<BinaryOperator>(each);
           binary && binary->isAssignmentOp())
-        take(binary->getRHS(), ast::variableOf(binary->getLHS()));
+        takeAssigned(binary);
       else if (const auto *declared = llvm::dyn_cast<DeclStmt>(each))
         takeDeclared(declared);
       else if (const auto *call = llvm::dyn_cast<CallExpr>(each))
@@ -77,16 +113,26 @@ public:
     return std::move(open);
   }
 
-  static const FunctionDecl *launchedFunction(const ExampleProgram &example) {
-    for (const KernelFact &each : findKernels(*example.after))
-      if (each.function->getNameAsString() == example.launched)
-        return each.function->getDefinition();
-    return nullptr;
-  }
-
-private:
   bool isOpen(const std::string &tokens) const {
     return llvm::any_of(open, [&](const std::string &each) { return tokenText(each) == tokens; });
+  }
+
+  /// Opens what \p assignment stores, or the right side of a store that stands so in both.
+  void takeAssigned(const BinaryOperator *assignment) {
+    const size_t known = open.size();
+    take(assignment->getRHS(), ast::variableOf(assignment->getLHS()));
+    const std::string text = before.textOf(assignment);
+    const bool isStore = assignment->getOpcode() == BO_Assign &&
+                         llvm::isa<ArraySubscriptExpr>(ast::strip(assignment->getLHS()));
+    const Expr *value = ast::strip(assignment->getRHS());
+    if (open.size() != known || !isStore || !llvm::isa<DeclRefExpr>(value) || isClosed(value) ||
+        !before.isWhole(text) || !after.isWhole(text) || !isOnlyInLaunched(text))
+      return;
+    open.push_back(sourceText(*example.before, assignment->getSourceRange()).str());
+  }
+
+  bool isClosed(const Expr *expr) const {
+    return llvm::any_of(closed, [&](const ParmVarDecl *each) { return ast::mentions(expr, each); });
   }
 
   void takeDeclared(const DeclStmt *declared) {
@@ -101,8 +147,8 @@ private:
     const std::string text = before.textOf(expr);
     if (isOpen(text))
       return;
-    if (computesValue(expr) && !(target && ast::mentions(expr, target)) && before.has(text) &&
-        after.has(text) && isOnlyInLaunched(text)) {
+    if (computesValue(expr) && !isClosed(expr) && !(target && ast::mentions(expr, target)) &&
+        before.has(text) && after.has(text) && isOnlyInLaunched(text)) {
       open.push_back(sourceText(*example.before, expr->getSourceRange()).str());
       return;
     }
@@ -150,6 +196,7 @@ private:
   const ExampleProgram &example;
   const Expressions before, after;
   std::vector<std::string> open;
+  std::set<const ParmVarDecl *> closed; ///< nothing that names one of them is open
 };
 
 } // namespace

@@ -132,8 +132,8 @@ bool Matcher::matchOpen(unsigned number, const Expr *a, const Expr *b) {
 
 bool Matcher::knowsOpenVariables() const {
   std::map<unsigned, std::set<const VarDecl *>> known;
-  for (const auto &[expr, number] : places)
-    known[number].merge(variablesOf(expr));
+  for (const auto &[expr, place] : places)
+    known[place.number].merge(variablesOf(place.around));
   for (const auto &[number, expr] : open)
     for (const VarDecl *variable : variablesOf(expr)) {
       auto pattern = bound.find(variable);
@@ -231,7 +231,7 @@ bool Matcher::match(const Stmt *a, const Stmt *b) {
     a = x = ast::strip(x);
     b = y = ast::strip(y);
     if (auto place = places.find(x); place != places.end())
-      return matchOpen(place->second, x, y);
+      return matchOpen(place->second.number, x, y);
     auto grid = ast::gridRefOf(x), other = ast::gridRefOf(y);
     if (grid || other)
       return grid && other && grid->builtin == other->builtin &&

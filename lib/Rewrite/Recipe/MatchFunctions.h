@@ -20,9 +20,12 @@ namespace kbopt {
 /// Which variable of the second function stands for one of the first; one to one.
 using Bindings = std::map<const clang::ValueDecl *, const clang::ValueDecl *>;
 
-/// Expressions of the first function, stripped (ast::strip), for which others may stand, with the
-/// number of the text that they are.
-using OpenPlaces = std::map<const clang::Expr *, unsigned>;
+struct OpenPlace {
+  unsigned number;           ///< of the text that it is
+  const clang::Expr *around; ///< the same with what stands around it wherever it stands
+};
+/// Expressions of the first function, stripped (ast::strip), for which others may stand.
+using OpenPlaces = std::map<const clang::Expr *, OpenPlace>;
 
 struct FunctionMatch {
   Bindings bindings;
@@ -36,10 +39,10 @@ struct FunctionMatch {
 /// Binds the parameters and local variables of \p pattern to those of \p function, of another
 /// program, so that both do the same but for what stands at \p open. There the second function may
 /// compute anything of the same type without effects, from its parameters and from what stands for
-/// the variables of that expression; equal open expressions stand for equal ones. Parameters may
-/// come in another order, and a pointer to constant values for one to others. A parameter of the
-/// pattern remains unbound if open expressions alone use it. Nothing if there is no such binding.
-/// Statements that it does not know (lambdas, asm, exceptions) match nothing.
+/// the variables of and around that expression; equal open expressions stand for equal ones.
+/// Parameters may come in another order, and a pointer to constant values for one to others. A
+/// parameter of the pattern remains unbound if open expressions alone use it. Nothing if there is
+/// no such binding. Statements that it does not know (lambdas, asm, exceptions) match nothing.
 std::optional<FunctionMatch> matchFunctions(const clang::FunctionDecl *pattern,
                                             const clang::FunctionDecl *function,
                                             const OpenPlaces &open = {});

@@ -34,6 +34,13 @@ std::vector<std::pair<size_t, size_t>> findTokens(llvm::StringRef text, llvm::St
 /// \p text with \p replacement in every place of \p part.
 std::string replaceTokens(llvm::StringRef text, llvm::StringRef part, llvm::StringRef replacement);
 
+/// What is open of \p open, a text as recipes write it: of an assignment what stands on its right,
+/// of another expression all.
+llvm::StringRef openPart(llvm::StringRef open);
+
+/// \p text with \p replacement for what is open of \p open.
+std::string replaceOpen(llvm::StringRef text, llvm::StringRef open, llvm::StringRef replacement);
+
 /// \p text with other texts in place of the names of \p names; members of objects keep theirs.
 std::string renamed(llvm::StringRef text, const std::map<std::string, std::string> &names);
 

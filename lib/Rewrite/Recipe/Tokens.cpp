@@ -65,6 +65,18 @@ std::string kbopt::replaceTokens(StringRef text, StringRef part, StringRef repla
   return result + text.drop_front(done).str();
 }
 
+StringRef kbopt::openPart(StringRef open) {
+  for (const TextToken &token : tokensOf(open))
+    if (token.text == "=")
+      return open.drop_front(token.offset + 1).ltrim();
+  return open;
+}
+
+std::string kbopt::replaceOpen(StringRef text, StringRef open, StringRef replacement) {
+  const StringRef kept = open.drop_back(openPart(open).size());
+  return replaceTokens(text, open, (kept + replacement).str());
+}
+
 //===-- What kernels are told apart by -------------------------------------===//
 
 static bool isKeyword(StringRef word) {
@@ -99,7 +111,7 @@ TokenCounts kbopt::tokenCounts(StringRef function) {
 TokenCounts kbopt::tokenCounts(StringRef function, llvm::ArrayRef<StringRef> open) {
   std::string rest = function.str();
   for (StringRef part : open)
-    rest = replaceTokens(rest, part, "");
+    rest = replaceOpen(rest, part, "");
   return tokenCounts(rest);
 }
 

@@ -165,8 +165,8 @@ std::string kbopt::renamedVariant(const ParsedProgram &program, StringRef kernel
 
 //===-- Sizes -------------------------------------------------------------===//
 
-/// Three quarters of sizes from this on.
-static constexpr int64_t leastSize = 64;
+/// Three quarters of sizes from this on: constants of a program, and those of a workload.
+static constexpr int64_t leastSize = 64, leastWorkloadSize = 8;
 static int64_t smaller(int64_t size) { return size - size / 4; }
 
 /// The sizes of a workload in a comment: numbers of lines with "sizes:".
@@ -181,7 +181,8 @@ static std::string withSmallerWorkload(StringRef text) {
     while (isSizes && number.match(line, &parts)) {
       int64_t value = 0;
       parts[2].getAsInteger(10, value);
-      result += parts[1].str() + std::to_string(value >= leastSize ? smaller(value) : value);
+      result +=
+          parts[1].str() + std::to_string(value >= leastWorkloadSize ? smaller(value) : value);
       line = line.drop_front(parts[0].size());
     }
     result += line.str() + "\n";
