@@ -69,6 +69,21 @@ static llvm::Expected<size_t> keepEvidence(Context &context, const KnowledgeBase
   return fresh.size() + findings.size();
 }
 
+/// What \p session's program is searched with: the seed, what comes with kb-opt unless the user
+/// does without, and the evidence in \p directory.
+static llvm::Expected<KnowledgeBase>
+openKnowledge(const Session &session, const std::string &directory, std::vector<BadLine> &bad) {
+  FileSystem &files = session.context.files;
+  if (session.context.options.shippedKnowledge)
+    return loadKnowledge(session.chip, session.timeSource(), files, {directory}, bad);
+  auto own = readEvidence(files, evidenceLog(directory), bad);
+  if (!own)
+    return own.takeError();
+  KnowledgeBase knowledge(session.chip, session.timeSource().str());
+  knowledge.learn(*own);
+  return std::move(knowledge);
+}
+
 static llvm::Expected<ExitStatus> search(Context &context) {
   double startSeconds = context.clock.monotonicSeconds();
   // Nothing outlasts the budget: neither the original nor the final check.
@@ -97,8 +112,7 @@ static llvm::Expected<ExitStatus> search(Context &context) {
   if (directory.empty())
     directory = userKnowledgeDirectory();
   std::vector<BadLine> bad;
-  auto knowledge =
-      loadKnowledge(session.chip, session.timeSource(), context.files, {directory}, bad);
+  auto knowledge = openKnowledge(session, directory, bad);
   if (!knowledge)
     return knowledge.takeError();
   for (const BadLine &line : bad)
@@ -118,8 +132,9 @@ static llvm::Expected<ExitStatus> search(Context &context) {
   }
   environment.proposeEarly(context.options.memory ? &*knowledge : nullptr);
   std::vector<BadLine> told;
-  report.opened(knowledge->evidence().size() - builtinEvidence(session.timeSource(), told).size(),
-                directory);
+  const size_t shipped =
+      context.options.shippedKnowledge ? builtinEvidence(session.timeSource(), told).size() : 0;
+  report.opened(knowledge->evidence().size() - shipped, directory);
 
   auto result = (*strategy)->run(environment, *knowledge, searchOptions(session, startSeconds),
                                  context.clock, &report);

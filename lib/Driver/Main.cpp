@@ -34,7 +34,7 @@ static llvm::Expected<ExitStatus> dispatch(Context &context) {
          loadRecipes(context.files,
                      recipesFolder(options.knowledgeDirectory.empty() ? userKnowledgeDirectory()
                                                                       : options.knowledgeDirectory),
-                     context.passes))
+                     context.passes, options.shippedKnowledge))
       context.err << "kb-opt: warning: " << fault << "\n";
   if (options.listPasses) {
     writePassTable(context.out, context.passes.infos());

@@ -384,6 +384,7 @@ llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all, bo
   reader.text(OPT_strategy, options.strategy);
   options.crossover = reader.flag(OPT_crossover);
   options.memory = !reader.flag(OPT_no_memory);
+  options.shippedKnowledge = !reader.flag(OPT_no_shipped_knowledge);
   options.profile = !reader.flag(OPT_no_profile);
   options.sketches = !reader.flag(OPT_no_sketches);
   options.minimalAgent = reader.flag(OPT_minimal_agent);

@@ -56,6 +56,7 @@ def knowledge : Value<"knowledge", "<dir>", "Where evidence is kept (default: th
 def journal : Value<"journal", "<file>", "Where effects are kept (default: the user's cache folder)">;
 def compile_cache : Value<"compile-cache-size", "<MiB>", "Keep at most so much of what compilers made, for later runs (default 2048; 0: none)">;
 def recordings_size : Value<"recordings-size", "<MiB>", "Keep at most so much of the recorded runs of programs, for later runs (default 8192; 0: none)">;
+def no_shipped_knowledge : Flag_<"no-shipped-knowledge", "Do without the evidence and the recipes that come with kb-opt">;
 def no_memory : Flag_<"no-memory", "Start with the seed alone, without evidence, and learn nothing on the way">;
 def no_profile : Flag_<"no-profile", "Use times of whole programs only: no states, no metrics, no roofline">;
 def no_sketches : Flag_<"no-sketches", "Try single steps only: no whole schedules of raised kernels first">;

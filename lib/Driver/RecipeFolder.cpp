@@ -61,10 +61,11 @@ static KnownRecipe readRecipe(FileSystem &files, StringRef folder, const std::st
   return recipe;
 }
 
-std::vector<KnownRecipe> kbopt::knownRecipes(FileSystem &files, StringRef folder) {
+std::vector<KnownRecipe> kbopt::knownRecipes(FileSystem &files, StringRef folder, bool shipped) {
   std::vector<KnownRecipe> recipes;
   std::set<std::string> names;
-  for (const std::string &name : builtinRecipes().list(builtinFolder)) {
+  for (const std::string &name :
+       shipped ? builtinRecipes().list(builtinFolder) : std::vector<std::string>()) {
     recipes.push_back(readRecipe(builtinRecipes(), builtinFolder, name));
     names.insert(name);
   }
@@ -85,9 +86,9 @@ std::vector<KnownRecipe> kbopt::knownRecipes(FileSystem &files, StringRef folder
 }
 
 std::vector<std::string> kbopt::loadRecipes(FileSystem &files, StringRef folder,
-                                            PassRegistry &registry) {
+                                            PassRegistry &registry, bool shipped) {
   std::vector<std::string> faults;
-  for (KnownRecipe &recipe : knownRecipes(files, folder)) {
+  for (KnownRecipe &recipe : knownRecipes(files, folder, shipped)) {
     if (!recipe.retired.empty())
       continue;
     if (recipe.fault.empty() && registry.lookup(recipe.name))

@@ -25,15 +25,16 @@ struct KnownRecipe {
   std::string retired;   ///< why it is not used; empty if it is
 };
 
-/// All recipes, those that come with kb-opt first, each by name. One of \p folder that has the name
-/// of another is at fault.
-std::vector<KnownRecipe> knownRecipes(FileSystem &files, llvm::StringRef folder);
+/// All recipes, those that come with kb-opt first unless not \p shipped, each by name. One of \p
+/// folder that has the name of another is at fault.
+std::vector<KnownRecipe> knownRecipes(FileSystem &files, llvm::StringRef folder,
+                                      bool shipped = true);
 
 /// Adds to \p registry the recipes that can be read, are not retired, and have no name that is
 /// taken. Returns what is wrong with the others, a line each: one that cannot be read stops
 /// nothing.
 std::vector<std::string> loadRecipes(FileSystem &files, llvm::StringRef folder,
-                                     PassRegistry &registry);
+                                     PassRegistry &registry, bool shipped = true);
 
 /// From now on the recipe \p name is not used by runs that know \p folder, for \p reason, one line.
 llvm::Error retireRecipe(FileSystem &files, llvm::StringRef folder, llvm::StringRef name,

@@ -80,6 +80,7 @@ struct Options {
   unsigned trajectories = 10, steps = 10;
   bool crossover = false;             ///< in rollout, too
   bool memory = true, profile = true; ///< SearchOptions, likewise
+  bool shippedKnowledge = true;       ///< evidence and recipes that come with kb-opt
   bool sketches = true;               ///< whole schedules are tried before single steps
   bool minimalAgent = false;          ///< the strategy "minimal"
   uint64_t budgetCandidates = 0;      ///< 0: no limit
