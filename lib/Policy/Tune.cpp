@@ -58,11 +58,18 @@ llvm::Expected<Explorer::Replayed> Explorer::replay(llvm::ArrayRef<Step> pipelin
   return end;
 }
 
-/// The attempt for \p winner with \p move in place of its step of that pass.
-Attempt Explorer::tuned(const NodeId &winner, const Step &move, const Replayed &end) const {
+/// The attempt that leads from the pipeline \p from, of \p winner, to \p to: of two steps that
+/// changed the later one, with the other before it.
+Attempt Explorer::tuned(const NodeId &winner, llvm::ArrayRef<Step> from, llvm::ArrayRef<Step> to,
+                        const Replayed &end) const {
   const ExplorerNode &before = nodes.at(winner);
   Attempt attempt;
   attempt.phase = AttemptPhase::Tune;
+  for (auto [old, changed] : llvm::zip(from, to))
+    if (!(old == changed))
+      attempt.before.push_back(changed);
+  const Step move = attempt.before.back();
+  attempt.before.pop_back();
   attempt.step = move;
   attempt.parent = winner;
   attempt.parentTimeUs = before.judgement.timeUs;
@@ -79,23 +86,61 @@ Attempt Explorer::tuned(const NodeId &winner, const Step &move, const Replayed &
   attempt.verdict = end.refusal.applied ? VerdictKind::Incorrect : VerdictKind::NotApplied;
   attempt.gate = end.refusal.gate;
   attempt.failure = end.refusal.failure;
-  attempt.reason =
-      (end.refused == move ? "" : end.refused.text() + " behind it: ") + end.refusal.reason;
+  const bool isOwn = end.refused == move || llvm::is_contained(attempt.before, end.refused);
+  attempt.reason = (isOwn ? "" : end.refused.text() + " behind it: ") + end.refusal.reason;
   return attempt;
 }
 
-/// Climbs from the winner's parameters: one option of one step, one place up or
-/// down, as long as that is faster.
+std::vector<std::vector<Step>> Explorer::tunings(llvm::ArrayRef<Step> pipeline) const {
+  constexpr size_t mostJoint = 16;
+  std::vector<std::vector<Step>> tunings, joint;
+  auto addJoint = [&](const std::vector<Step> &changed) {
+    if (joint.size() < mostJoint && !llvm::is_contained(joint, changed))
+      joint.push_back(changed);
+  };
+  auto rangesAt = [&](const Step &step) {
+    auto found = rangesOf.find({step.pass, step.reply});
+    return found == rangesOf.end() ? llvm::ArrayRef<ParameterRange>()
+                                   : llvm::ArrayRef(found->second);
+  };
+  for (size_t i = 0; i != pipeline.size(); ++i) {
+    for (Parameters &one : neighbours(pipeline[i].parameters, rangesAt(pipeline[i]))) {
+      std::vector<Step> changed = pipeline.vec();
+      changed[i].parameters = std::move(one);
+      // Numbers of replies depend on each other, as those of two that share a block do.
+      for (size_t j = i + 1; j != pipeline.size() && !changed[i].reply.empty(); ++j)
+        if (!changed[j].reply.empty())
+          for (Parameters &other : neighbours(changed[j].parameters, rangesAt(changed[j]))) {
+            std::vector<Step> both = changed;
+            both[j].parameters = std::move(other);
+            addJoint(both);
+          }
+      if (!changed[i].reply.empty())
+        for (const Parameters &other : neighbours(changed[i].parameters, rangesAt(changed[i]))) {
+          const auto differs = [&](const auto &option) {
+            return pipeline[i].parameters.at(option.first) != option.second;
+          };
+          std::vector<Step> both = changed;
+          both[i].parameters = other;
+          if (llvm::count_if(other, differs) == 2)
+            addJoint(both);
+        }
+      tunings.push_back(std::move(changed));
+    }
+  }
+  llvm::append_range(tunings, joint);
+  return tunings;
+}
+
+/// Climbs from the winner's parameters: one option of one step, or else two of replies, one place
+/// up or down each, as long as that is faster.
 llvm::Error Explorer::tune(NodeId &winner, std::vector<Step> &pipeline) {
   std::set<std::vector<Step>> seen = {pipeline};
-  for (size_t i = 0; i != pipeline.size(); ++i) {
-    bool climbed = false;
-    for (Parameters &parameters :
-         neighbours(pipeline[i].parameters, rangesOf[{pipeline[i].pass, pipeline[i].reply}])) {
+  for (bool climbed = true; climbed;) {
+    climbed = false;
+    for (std::vector<Step> &other : tunings(pipeline)) {
       if (mustEnd())
         return llvm::Error::success();
-      std::vector<Step> other = pipeline;
-      other[i].parameters = std::move(parameters);
       if (!seen.insert(other).second)
         continue;
       llvm::Expected<Replayed> end = replay(other);
@@ -103,7 +148,7 @@ llvm::Error Explorer::tune(NodeId &winner, std::vector<Step> &pipeline) {
         return end.takeError();
       if (stopped())
         return llvm::Error::success();
-      Attempt attempt = tuned(winner, other[i], *end);
+      Attempt attempt = tuned(winner, pipeline, other, *end);
       result.judged += attempt.judged();
       result.known += attempt.shortcut == "known";
       bool better = attempt.usable() && attempt.timeUs < attempt.parentTimeUs * (1 - leastGain());
@@ -112,13 +157,10 @@ llvm::Error Explorer::tune(NodeId &winner, std::vector<Step> &pipeline) {
         continue;
       winner = end->node;
       pipeline = std::move(other);
-      climbed = true;
       noteBest(winner);
+      climbed = true; // from the new place on, all of them once more
       break;
     }
-    // From the new place on, this step and those before it once more.
-    if (climbed)
-      i = static_cast<size_t>(-1);
   }
   return llvm::Error::success();
 }

@@ -253,7 +253,10 @@ private:
     std::string shortcut; ///< as in Attempt
   };
   llvm::Expected<Replayed> replay(llvm::ArrayRef<Step> pipeline);
-  Attempt tuned(const NodeId &winner, const Step &move, const Replayed &end) const;
+  /// Pipelines that differ from \p pipeline in one option of one step, or else in two of replies.
+  std::vector<std::vector<Step>> tunings(llvm::ArrayRef<Step> pipeline) const;
+  Attempt tuned(const NodeId &winner, llvm::ArrayRef<Step> from, llvm::ArrayRef<Step> to,
+                const Replayed &end) const;
   /// Keeps \p attempt and shows it.
   void tell(Attempt attempt);
   llvm::Error tune(NodeId &winner, std::vector<Step> &pipeline);

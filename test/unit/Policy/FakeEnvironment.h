@@ -25,7 +25,9 @@ struct FakeReply {
   VerdictKind verdict = VerdictKind::Correct;
   std::optional<double> cost = 0.01;
   std::string chosen = {}; ///< the pass that the planner preferred to the one that was drawn
-  std::vector<std::string> unfit = {}; ///< Proposal's
+  std::vector<std::string> unfit = {};  ///< Proposal's
+  std::string dispute = {};             ///< likewise; of a debugger
+  std::vector<std::string> others = {}; ///< values of a second number, "U", as `values`
 };
 
 /// What a pass does in the fake world.
@@ -282,6 +284,10 @@ private:
     if (!reply.values.empty()) {
       proposal.ranges = {{"T", reply.values, reply.values.front()}};
       proposal.step->parameters["T"] = reply.values.front();
+    }
+    if (!reply.others.empty()) {
+      proposal.ranges.push_back({"U", reply.others, reply.others.front()});
+      proposal.step->parameters["U"] = reply.others.front();
     }
     return proposal;
   }
