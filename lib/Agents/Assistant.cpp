@@ -64,14 +64,16 @@ const Action &Assistant::actionOf(const CoderReply &code, const Work &work) {
 
 /// What is wrong with the form of a coder's answer: a name or a number that it was not offered.
 /// What its texts do is for the rules of edits to refuse, and for the evidence to remember.
-std::string Assistant::faultOfCode(const json::Value &answer, const Work &work) const {
-  auto code = readCoderReply(answer);
-  if (!code)
-    return llvm::toString(code.takeError());
-  if (!code->cannot.empty())
+std::string Assistant::faultOfCode(CoderReply code, const Work &work) const {
+  if (!code.cannot.empty() || !code.dispute.empty())
     return "";
-  const PassInfo &info = *passes.lookup(actionOf(*code, work).pass)->info;
-  ReplyOrRefusal made = makeReply(work.source, info, std::move(*code));
+  const PassInfo &info = *passes.lookup(actionOf(code, work).pass)->info;
+  if (auto rights = work.rights.find(info.name.str()); rights != work.rights.end())
+    for (const ReplyEdit &edit : code.edits)
+      if (work.source.anchor(edit.anchor) && !rights->second.count(edit.anchor))
+        return "pass '" + info.name.str() + "' may not change the anchor '" + edit.anchor +
+               "': it may change " + llvm::join(rights->second, ", ");
+  ReplyOrRefusal made = makeReply(work.source, info, std::move(code));
   if (!made.refusal)
     made.refusal = checkReply(made.reply, info);
   return made.refusal && made.refusal->rule <= EditRule::Promise ? made.refusal->text() : "";
@@ -89,10 +91,9 @@ static Digest questionOf(const NodeId &node, const ProposalRequest &request) {
       .finish();
 }
 
-llvm::Expected<Proposal> Assistant::take(const json::Value &answer, const NodeId &node,
+llvm::Expected<Proposal> Assistant::take(CoderReply code, const NodeId &node,
                                          const ProposalRequest &request, Work work,
                                          Account account) {
-  CoderReply code = llvm::cantFail(readCoderReply(answer)); // as the check did
   work.reply = code;
   if (code.cannot.empty())
     work.action = actionOf(code, work);
@@ -177,8 +178,27 @@ static PromptKnowledge knowledgeOf(const Action &action, const ProposalRequest &
   return knowledge;
 }
 
+CoderWindow Assistant::codeWindow(const NodeId &node, const ProposalRequest &request,
+                                  const Action &action, const Work &work,
+                                  const PlannerReply &plan) {
+  const PassInfo &info = *passes.lookup(action.pass)->info;
+  CoderWindow window = coderWindowOf(info, work.source, plan, work.instructions);
+  llvm::append_range(window.parameters, earlierNumbers(request.pipeline));
+  PromptKnowledge known = ofFamily(knowledgeOf(action, request), request.shape);
+  window.task = task(node, request, action, wordsFor(known));
+  if (!request.minimal) {
+    window.task.example = example(known, info);
+    for (const Action &choice : work.choices)
+      window.choices.push_back(shownPass(choice));
+  }
+  window.children = shown(request.coder.attempts);
+  return window;
+}
+
 llvm::Expected<Proposal> Assistant::propose(const NodeId &node, const ProposalRequest &request,
                                             llvm::ArrayRef<Action> choices) {
+  if (!request.minimal && request.roles == StepRoles::Compose)
+    return compose(node, request, choices);
   Account account;
   Work work;
   work.action = request.action;
@@ -218,27 +238,21 @@ llvm::Expected<Proposal> Assistant::propose(const NodeId &node, const ProposalRe
     return grounded.takeError();
   if (!*grounded)
     return std::move(account.proposal);
-  const PassInfo &info = *passes.lookup(planned.pass)->info;
-  work.window = coderWindowOf(info, work.source, planned, work.instructions);
-  llvm::append_range(work.window.parameters, earlierNumbers(request.pipeline));
-  PromptKnowledge known = ofFamily(knowledgeOf(work.action, request), request.shape);
-  work.window.task = task(node, request, work.action, wordsFor(known));
-  if (!request.minimal) {
-    work.window.task.example = example(known, info);
-    for (const Action &choice : work.choices)
-      work.window.choices.push_back(shownPass(choice));
-  }
-  work.window.children = shown(request.coder.attempts);
+  work.window = codeWindow(node, request, work.action, work, planned);
   ModelRequest question = request.minimal ? minimalRequest(work.window) : coderRequest(work.window);
   question.sample = request.ask > 1 ? std::to_string(request.ask) : "";
   auto answer =
       ask(question, request.minimal ? minimalSchema() : coderSchema(), node, planned.kernel,
-          account, [&](const json::Value &value) { return faultOfCode(value, work); });
+          account, [&](const json::Value &value) -> std::string {
+            auto code = readCoderReply(value);
+            return code ? faultOfCode(std::move(*code), work) : llvm::toString(code.takeError());
+          });
   if (!answer)
     return answer.takeError();
   if (!*answer)
     return std::move(account.proposal);
-  auto proposal = take(**answer, node, request, std::move(work), std::move(account));
+  auto proposal = take(llvm::cantFail(readCoderReply(**answer)), node, request, std::move(work),
+                       std::move(account));
   if (proposal && proposal->failure == FailureClass::Declined)
     proposal->unfit.push_back(proposal->chosen->pass);
   return proposal;
@@ -270,13 +284,26 @@ llvm::Expected<Proposal> Assistant::repair(const NodeId &node, const ProposalReq
   }
   window.siblings = shown(request.debugger.attempts);
   ModelRequest question = debuggerRequest(window);
-  auto answer = ask(question, coderSchema(), node, work.action.kernel, account,
-                    [&](const json::Value &value) { return faultOfCode(value, work); });
+  auto answer = ask(question, debuggerSchema(), node, work.action.kernel, account,
+                    [&](const json::Value &value) -> std::string {
+                      auto code = readCoderReply(value);
+                      if (!code)
+                        return llvm::toString(code.takeError());
+                      if (!code->dispute.empty() && !failed.gate)
+                        return "no gate refused the change, so that there is nothing to dispute";
+                      return faultOfCode(std::move(*code), work);
+                    });
   if (!answer)
     return answer.takeError();
   if (!*answer)
     return std::move(account.proposal);
-  return take(**answer, node, request, std::move(work), std::move(account));
+  CoderReply code = llvm::cantFail(readCoderReply(**answer)); // as the check did
+  if (!code.dispute.empty()) {
+    account.end(FailureClass::Declined, "the gate is disputed: " + code.dispute);
+    account.proposal.dispute = code.dispute;
+    return std::move(account.proposal);
+  }
+  return take(std::move(code), node, request, std::move(work), std::move(account));
 }
 
 //===-- Verifier ----------------------------------------------------------===//

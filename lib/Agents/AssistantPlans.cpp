@@ -122,7 +122,8 @@ llvm::Expected<std::optional<PlannerReply>> Assistant::plan(const NodeId &node,
                     [&](const json::Value &value) {
                       std::string fault = faultOfPlan(value, window);
                       if (fault.empty())
-                        fault = faultOfSchedule(node, value, choices);
+                        fault =
+                            faultOfSchedule(node, llvm::cantFail(readPlannerReply(value)), choices);
                       return fault.empty() ? faultOfPlaces(node, value) : fault;
                     });
   if (!answer || !*answer)
@@ -180,8 +181,7 @@ static std::map<std::string, std::string> instructionsFor(const GroundedSource &
   return instructions;
 }
 
-/// The numbers that stand in the program where the replies of \p pipeline left some open.
-static std::set<std::string> openNumbers(llvm::ArrayRef<Step> pipeline) {
+std::set<std::string> kbopt::openNumbers(llvm::ArrayRef<Step> pipeline) {
   std::set<std::string> numbers;
   for (const Step &step : pipeline)
     if (!step.reply.empty())

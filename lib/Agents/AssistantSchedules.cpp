@@ -1,15 +1,14 @@
 //===- AssistantSchedules.cpp - Schedules as a model's answer ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Owns the answer that needs no coder: the planner names a schedule for a raised
-// kernel, and the compiler writes the code.
+// Owns the answer that needs no code: a schedule for a raised kernel, for which the compiler writes
+// it.
 //
 //===----------------------------------------------------------------------===//
 #include "kb-opt/Agents/Assistant.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace kbopt;
-namespace json = llvm::json;
 
 /// Of the schedules that fit so many are shown.
 static constexpr size_t mostShown = 8;
@@ -45,9 +44,8 @@ static llvm::Expected<std::string> whyNotScheduled(RewriteSession &program,
   return *derived ? "" : firstReason(result);
 }
 
-std::string Assistant::faultOfSchedule(const NodeId &node, const json::Value &answer,
+std::string Assistant::faultOfSchedule(const NodeId &node, const PlannerReply &plan,
                                        llvm::ArrayRef<Action> choices) {
-  PlannerReply plan = llvm::cantFail(readPlannerReply(answer)); // as the check before did
   auto chosen = llvm::find_if(choices, [&](const Action &choice) {
     return choice.pass == plan.pass && choice.kernel == plan.kernel;
   });

@@ -53,6 +53,18 @@ PromptAttempt Assistant::shown(const Attempt &attempt) {
   return result;
 }
 
+PromptAttempt Assistant::shownWhole(const Attempt &attempt) {
+  PromptAttempt result = shown(attempt);
+  auto reply = replies.get(attempt.step.reply);
+  if (!reply) {
+    llvm::consumeError(reply.takeError()); // its words are told all the same
+    return result;
+  }
+  for (const ReplyEdit &edit : reply->edits)
+    result.text += edit.anchor + ":\n" + edit.text + "\n";
+  return result;
+}
+
 std::vector<PromptAttempt> Assistant::shown(llvm::ArrayRef<Attempt> attempts) {
   std::vector<PromptAttempt> result;
   for (const Attempt &attempt : attempts)

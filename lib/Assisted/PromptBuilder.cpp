@@ -90,6 +90,8 @@ void addPass(Page &page, const PromptPass &pass, llvm::ArrayRef<PromptPass> othe
             (pass.expected.empty() ? "" : " (" + pass.expected + ")"));
   if (!pass.promise.empty())
     page.line("  - promise: " + pass.promise);
+  if (!pass.allowances.empty())
+    page.line("  - may use: " + llvm::join(pass.allowances, ", "));
   auto same =
       llvm::find_if(others, [&](const PromptPass &other) { return other.anchors == pass.anchors; });
   if (!pass.anchors.empty())
@@ -101,8 +103,7 @@ void addPass(Page &page, const PromptPass &pass, llvm::ArrayRef<PromptPass> othe
   if (pass.schedules.empty())
     return;
   page.line("  The compiler writes this one: answer with a schedule in 'schedule', one of these or "
-            "the same keys with other "
-            "values, and leave the instruction empty:");
+            "the same keys with other values, without instruction or edits:");
   for (const std::string &schedule : pass.schedules)
     page.line("  - " + schedule);
 }
@@ -198,6 +199,32 @@ void addChoices(Page &page, llvm::ArrayRef<PromptPass> choices) {
               (pass.promise.empty() ? "" : " (promise: " + pass.promise + ")"));
 }
 
+/// The words of what passes may use beyond what all may.
+void addAllowances(Page &page, llvm::ArrayRef<PromptPass> passes) {
+  std::vector<std::string> lines;
+  for (const Allowance &allowance : allowances())
+    if (llvm::any_of(passes, [&](const PromptPass &pass) {
+          return llvm::is_contained(pass.allowances, allowance.name);
+        }))
+      lines.push_back((allowance.name + ": " + allowance.summary).str());
+  page.list("What passes may use", lines);
+}
+
+/// The rules, each with the passes that it does not hold for.
+std::string rulesOf(llvm::ArrayRef<PromptPass> passes) {
+  std::string text;
+  for (const EditRuleInfo &info : editRules()) {
+    std::vector<std::string> free;
+    for (const PromptPass &pass : passes)
+      if (!info.liftedBy.empty() && llvm::is_contained(pass.allowances, info.liftedBy))
+        free.push_back(pass.name);
+    text += ("- " + info.name + ": " + info.demand +
+             (free.empty() ? "" : " (not for " + llvm::join(free, ", ") + ")") + "\n")
+                .str();
+  }
+  return text;
+}
+
 /// The coder's window without its history.
 void addWork(Page &page, const CoderWindow &window) {
   addTask(page, window.task);
@@ -225,6 +252,36 @@ std::string kbopt::quotedAsData(StringRef what, StringRef text) {
   std::string name = (what + " " + StringRef(digestOf(text)).take_front(12)).str();
   return "----- BEGIN " + name + " -----\n" + text.str() + (text.ends_with("\n") ? "" : "\n") +
          "----- END " + name + " -----\n";
+}
+
+ModelRequest kbopt::composeRequest(const ComposeWindow &window) {
+  const CoderWindow &coder = window.coder;
+  Page page;
+  addTask(page, coder.task);
+  addMeasurements(page, coder.task);
+  page.list("Launches", window.launches);
+  page.heading("Passes to choose from");
+  page.line("The search would try '" + coder.pass + "'.");
+  for (auto [place, pass] : llvm::enumerate(window.passes))
+    addPass(page, pass, llvm::ArrayRef(window.passes).take_front(place));
+  addAllowances(page, window.passes);
+  if (!coder.passPrompt.empty()) {
+    page.heading("Pass '" + coder.pass + "' on kernel '" + coder.kernel + "'");
+    page.line(StringRef(coder.passPrompt).trim());
+  }
+  page.list("Numbers to leave open", coder.parameters);
+  addNest(page, coder.task);
+  addAttempts(page, "The best schedules so far", window.schedules);
+  addKnowledge(page, coder.task);
+  if (window.contrast)
+    addAttempts(page, "For contrast, a change of such a kernel that is not worth repeating",
+                *window.contrast);
+  addAttempts(page, "What was tried on this program and on programs much like it", coder.children);
+  addAttempts(page, "The best programs so far", window.leaders);
+  addAnchors(page, coder.anchors, coder.left);
+  page.quote("Source, with line numbers", "program", coder.marked, programBytes);
+  return request(ModelRole::Compose, composeDuty.str() + rulesOf(window.passes) + sharedDuty.str(),
+                 std::move(page), composeSchema());
 }
 
 ModelRequest kbopt::plannerRequest(const PlannerWindow &window) {
@@ -280,7 +337,7 @@ ModelRequest kbopt::debuggerRequest(const DebuggerWindow &window) {
   addAttempts(page, "Other changes of the same program", window.siblings);
   return request(ModelRole::Debugger,
                  debuggerDuty.str() + rules(window.coder.allowances) + sharedDuty.str(),
-                 std::move(page), coderSchema());
+                 std::move(page), debuggerSchema());
 }
 
 ModelRequest kbopt::verifierRequest(const VerifierWindow &window) {

@@ -157,8 +157,9 @@ static std::optional<std::vector<Assumption>> assumptionsFrom(llvm::ArrayRef<std
 }
 
 /// Edits and parameters are the same in answers and in files.
-static void readEdits(Members &members, std::string &fault, std::vector<ReplyEdit> &into) {
-  members.list("edits", true, [&](const json::Value &value, std::string path) {
+static void readEdits(Members &members, std::string &fault, bool required,
+                      std::vector<ReplyEdit> &into) {
+  members.list("edits", required, [&](const json::Value &value, std::string path) {
     Members edit(value, path, fault);
     edit.text("anchor", into.emplace_back().anchor);
     edit.text("text", into.back().text);
@@ -177,30 +178,75 @@ static void readParameters(Members &members, std::string &fault,
   });
 }
 
-llvm::Expected<CoderReply> kbopt::readCoderReply(const json::Value &answer) {
+/// The members of a change; \p required: those that stand for it have to be there.
+static CoderReply readChange(Members &members, std::string &fault, bool required) {
   CoderReply reply;
-  std::string fault, promise;
+  std::string promise;
   std::vector<std::string> assumes;
-  Members members(answer, "", fault);
   members.optionalText("pass", reply.pass);
-  members.text("summary", reply.summary);
+  if (required)
+    members.text("summary", reply.summary);
+  else
+    members.optionalText("summary", reply.summary);
   members.optionalText("cannot", reply.cannot);
-  readEdits(members, fault, reply.edits);
+  members.optionalText("dispute", reply.dispute);
+  readEdits(members, fault, required, reply.edits);
   readParameters(members, fault, reply.parameters);
   members.optionalText("promise", promise);
   bool hasAssumes = members.find("assumes");
   members.texts("assumes", false, assumes);
-  members.finish();
   reply.summary = oneLine(reply.summary, ReplyLimits::summaryBytes);
   reply.cannot = oneLine(reply.cannot, ReplyLimits::summaryBytes);
-  if (fault.empty() && !reply.cannot.empty() && !reply.edits.empty())
-    members.fail("cannot", "stands beside edits");
-  if (fault.empty() && reply.cannot.empty() && reply.summary.empty())
-    members.fail("summary", "is empty");
+  reply.dispute = oneLine(reply.dispute, ReplyLimits::summaryBytes);
   if (!promise.empty() && !(reply.promise = promiseFrom(promise)))
     members.fail("promise", "is none of bitwise, reassociates, lower-precision");
   if (hasAssumes && !(reply.assumes = assumptionsFrom(assumes)))
     members.fail("assumes", "may hold aligned and noalias");
+  return reply;
+}
+
+llvm::Expected<CoderReply> kbopt::readCoderReply(const json::Value &answer) {
+  std::string fault;
+  Members members(answer, "", fault);
+  CoderReply reply = readChange(members, fault, /*required=*/true);
+  members.finish();
+  const bool isRefusal = !reply.cannot.empty() || !reply.dispute.empty();
+  if (fault.empty() && !reply.cannot.empty() && !reply.edits.empty())
+    members.fail("cannot", "stands beside edits");
+  if (fault.empty() && !reply.dispute.empty() && (!reply.edits.empty() || !reply.cannot.empty()))
+    members.fail("dispute", "stands beside edits or 'cannot'");
+  if (fault.empty() && !isRefusal && reply.summary.empty())
+    members.fail("summary", "is empty");
+  if (!fault.empty())
+    return malformed(fault);
+  return reply;
+}
+
+llvm::Expected<ComposeReply> kbopt::readComposeReply(const json::Value &answer) {
+  ComposeReply reply;
+  std::string fault;
+  Members members(answer, "", fault);
+  members.optionalText("schedule", reply.schedule);
+  members.texts("unfit", false, reply.unfit);
+  reply.code = readChange(members, fault, /*required=*/false);
+  std::vector<std::string> removed;
+  members.texts("delete", false, removed);
+  members.finish();
+  for (const std::string &anchor : removed) {
+    if (slotKind(anchor) != SlotKind::Unused)
+      members.fail("delete", "names '" + anchor + "', which is no anchor of something unused");
+    reply.code.edits.push_back({anchor, ""});
+  }
+  const int answers =
+      !reply.schedule.empty() + !reply.code.edits.empty() + !reply.code.cannot.empty();
+  if (fault.empty() && answers != 1)
+    members.fail("", answers ? "has more than one of 'schedule', 'edits' and 'cannot'"
+                             : "has none of 'schedule', 'edits' and 'cannot'");
+  if (fault.empty() && !reply.code.edits.empty() && reply.code.summary.empty())
+    members.fail("summary", "is empty");
+  if (fault.empty() && llvm::is_contained(reply.unfit, reply.code.pass) &&
+      reply.code.cannot.empty())
+    members.fail("pass", "is among 'unfit' as well");
   if (!fault.empty())
     return malformed(fault);
   return reply;
@@ -238,7 +284,7 @@ llvm::Expected<AssistedReply> kbopt::parseReply(StringRef bytes) {
     if (!slotKind(anchor.id) || anchor.end < anchor.begin)
       saved.fail("", "is no anchor");
   });
-  readEdits(members, fault, reply.edits);
+  readEdits(members, fault, /*required=*/true, reply.edits);
   readParameters(members, fault, reply.parameters);
   members.finish();
   auto readPromise = promiseFrom(promise);
@@ -301,31 +347,55 @@ llvm::Expected<VerifierReply> kbopt::readVerifierReply(const json::Value &answer
 
 //===-- Schemas -----------------------------------------------------------===//
 
-/// Of changes whose pass is named by \p names, the name of a member, or by none.
-static std::string replySchema(StringRef names) {
-  const std::string required = names.empty() ? "" : "\"" + names.str() + "\",";
-  const std::string member =
-      names.empty() ? "" : "\"" + names.str() + "\":{\"type\":\"string\"},\n";
-  return R"({"type":"object","required":[)" + required +
-         R"("summary","edits"],"additionalProperties":false,"properties":{
-)" + member +
-         R"("summary":{"type":"string"},
-"cannot":{"type":"string"},
+/// What every change may have beside its text members.
+static constexpr llvm::StringLiteral changeProperties = R"(
 "edits":{"type":"array","items":{"type":"object","required":["anchor","text"],"additionalProperties":false,
 "properties":{"anchor":{"type":"string"},"text":{"type":"string"}}}},
 "parameters":{"type":"array","items":{"type":"object","required":["name","values","default"],"additionalProperties":false,
 "properties":{"name":{"type":"string"},"values":{"type":"array","items":{"type":"string"}},"default":{"type":"string"}}}},
 "promise":{"type":"string","enum":["bitwise","reassociates","lower-precision"]},
 "assumes":{"type":"array","items":{"type":"string","enum":["aligned","noalias"]}}}})";
+
+/// Of changes with the members \p texts, of which the first one, if any, and those of every change
+/// are required.
+static std::string replySchema(llvm::ArrayRef<StringRef> texts) {
+  const std::string required = texts.empty() ? "" : "\"" + texts.front().str() + "\",";
+  std::string members;
+  for (StringRef name : texts)
+    members += "\"" + name.str() + "\":{\"type\":\"string\"},\n";
+  members += R"("summary":{"type":"string"},
+"cannot":{"type":"string"},)";
+  return R"({"type":"object","required":[)" + required +
+         R"("summary","edits"],"additionalProperties":false,"properties":{
+)" + members +
+         changeProperties.str();
 }
 
 StringRef kbopt::coderSchema() {
-  static const std::string schema = replySchema("pass");
+  static const std::string schema = replySchema({"pass"});
+  return schema;
+}
+
+StringRef kbopt::debuggerSchema() {
+  static const std::string schema = replySchema({"pass", "dispute"});
+  return schema;
+}
+
+StringRef kbopt::composeSchema() {
+  static const std::string schema =
+      R"({"type":"object","required":["pass"],"additionalProperties":false,"properties":{
+"pass":{"type":"string"},
+"unfit":{"type":"array","items":{"type":"string"}},
+"schedule":{"type":"string"},
+"summary":{"type":"string"},
+"cannot":{"type":"string"},
+"delete":{"type":"array","items":{"type":"string"}},)" +
+      changeProperties.str();
   return schema;
 }
 
 StringRef kbopt::minimalSchema() {
-  static const std::string schema = replySchema("");
+  static const std::string schema = replySchema({});
   return schema;
 }
 

@@ -12,7 +12,8 @@
 namespace kbopt {
 
 /// The system texts, without what all roles share.
-extern const llvm::StringLiteral plannerDuty, coderDuty, debuggerDuty, verifierDuty, minimalDuty;
+extern const llvm::StringLiteral composeDuty, plannerDuty, coderDuty, debuggerDuty, verifierDuty,
+    minimalDuty;
 /// What every role is told: what is data, and in what form to answer.
 extern const llvm::StringLiteral sharedDuty;
 

@@ -14,6 +14,8 @@ using namespace kbopt;
 
 /// So many uploads and launches are told, the first ones, and so many values of each upload.
 static constexpr size_t shownUploads = 6, shownLaunches = 4, shownValues = 6;
+/// So many ways of launching a kernel, likewise.
+static constexpr size_t shownShapes = 12;
 /// The range of an upload is that of so many of its elements.
 static constexpr size_t rangedElements = 1 << 20;
 
@@ -116,5 +118,31 @@ std::vector<std::string> kbopt::describeInputs(const RecordedPlan &recorded) {
   };
   addRest(uploads, shownUploads, "uploads");
   addRest(launches, shownLaunches, "launches");
+  return lines;
+}
+
+std::vector<std::string> kbopt::describeLaunches(const kbrt::Plan &plan) {
+  std::vector<std::pair<std::string, size_t>> shapes; ///< with how often each is launched
+  for (const kbrt::Step &step : plan.steps) {
+    const auto *launch = std::get_if<kbrt::LaunchStep>(&step);
+    if (!launch)
+      continue;
+    llvm::StringRef name(launch->kernel);
+    std::string text = llvm::demangle(name);
+    text = text.substr(0, text.find('(')) + "<<<" + shapeText(launch->grid) + ", " +
+           shapeText(launch->block) + ">>>";
+    if (launch->sharedBytes)
+      text += llvm::formatv(", {0} bytes of shared memory", launch->sharedBytes);
+    auto known = llvm::find_if(shapes, [&](const auto &shape) { return shape.first == text; });
+    if (known == shapes.end())
+      shapes.emplace_back(std::move(text), 1);
+    else
+      ++known->second;
+  }
+  std::vector<std::string> lines;
+  for (const auto &[text, count] : llvm::ArrayRef(shapes).take_front(shownShapes))
+    lines.push_back(text + (count > 1 ? ", " + std::to_string(count) + " times" : ""));
+  if (shapes.size() > shownShapes)
+    lines.push_back(llvm::formatv("{0} more are not shown", shapes.size() - shownShapes));
   return lines;
 }

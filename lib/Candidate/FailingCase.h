@@ -20,6 +20,10 @@ const TestCase *caseNamedIn(llvm::StringRef words, llvm::ArrayRef<TestCase> case
 /// range and first values, of the first launches grid, block and arguments.
 std::vector<std::string> describeInputs(const RecordedPlan &recorded);
 
+/// Each way in which \p plan launches a kernel, the first ones: "k<<<(64, 1, 1), (256, 1, 1)>>>, 3
+/// times, 4096 bytes of shared memory".
+std::vector<std::string> describeLaunches(const kbrt::Plan &plan);
+
 } // namespace kbopt
 
 #endif // KBOPT_LIB_CANDIDATE_FAILINGCASE_H

@@ -11,6 +11,26 @@ std::string NodeViews::shownText(const NodeId &id) {
   return withoutWorkload(nodes.program(id).text);
 }
 
+std::vector<std::string> NodeViews::launches(const NodeId &id) {
+  auto find = [&]() -> llvm::Expected<std::vector<std::string>> {
+    auto program = nodes.artefacts(id);
+    if (!program)
+      return program.takeError();
+    auto folder = plans.folder(id, *program, setup.cases.recorded());
+    if (!folder)
+      return folder.takeError();
+    auto plan = readPlanFrom(*folder);
+    if (!plan)
+      return plan.takeError();
+    return describeLaunches(*plan);
+  };
+  auto lines = find();
+  if (lines)
+    return std::move(*lines);
+  llvm::consumeError(lines.takeError()); // a prompt without them is a prompt all the same
+  return {};
+}
+
 std::vector<std::string> NodeViews::failingCase(const Attempt &failed) {
   const std::vector<TestCase> cases = setup.cases.cases();
   const TestCase *test =

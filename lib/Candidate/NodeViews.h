@@ -8,6 +8,7 @@
 #define KBOPT_LIB_CANDIDATE_NODEVIEWS_H
 
 #include "NodeLines.h"
+#include "NodePlans.h"
 #include "kb-opt/Agents/Assistant.h"
 
 namespace kbopt {
@@ -15,8 +16,8 @@ namespace kbopt {
 /// Thread-safe.
 class NodeViews : public ShownPrograms {
 public:
-  NodeViews(const CandidateSetup &setup, NodeTable &nodes, NodeLines &lines)
-      : setup(setup), nodes(nodes), lines(lines) {}
+  NodeViews(const CandidateSetup &setup, NodeTable &nodes, NodePlans &plans, NodeLines &lines)
+      : setup(setup), nodes(nodes), plans(plans), lines(lines) {}
 
   std::string shownText(const NodeId &id) override;
   llvm::Error withProgram(const NodeId &id,
@@ -26,12 +27,14 @@ public:
   std::vector<std::string> hotLines(const NodeId &id, llvm::StringRef kernel) override {
     return lines.hotLines(id, kernel);
   }
+  std::vector<std::string> launches(const NodeId &id) override;
   std::vector<std::string> failingCase(const Attempt &failed) override;
   std::string generatedCode(const NodeId &id, llvm::StringRef kernel) override;
 
 private:
   const CandidateSetup &setup;
   NodeTable &nodes;
+  NodePlans &plans;
   NodeLines &lines;
 };
 

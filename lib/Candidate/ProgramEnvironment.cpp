@@ -35,7 +35,7 @@ struct ProgramEnvironment::Parts {
   StepCompiler compiler{setup, nodes, launches, models, judgements};
   NodeScreening screening{setup, answers, nodes, plans, launches};
   NodeLines lines{setup, answers, nodes, models};
-  NodeViews views{setup, nodes, lines};
+  NodeViews views{setup, nodes, plans, lines};
   std::optional<Questions> questions; ///< where there is a model
   EarlyWork early{setup, nodes, screening};
 };

@@ -30,6 +30,7 @@ static SearchOptions searchOptions(const Session &session, double startSeconds) 
   search.memory = options.memory;
   search.profile = options.profile;
   search.sketches = options.sketches;
+  search.roles = options.roles;
   search.jobs =
       options.jobs ? options.jobs : llvm::heavyweight_hardware_concurrency().compute_thread_count();
   search.seed = options.seed;

@@ -185,6 +185,19 @@ static constexpr std::pair<ID, std::string Options::*> modelTexts[] = {
     {OPT_llm_prices, &Options::llmPrices},
     {OPT_llm_config, &Options::llmConfig}};
 
+static void readRoles(const InputArgList &arguments, Reader &reader, Options &options) {
+  const Arg *arg = arguments.getLastArg(OPT_roles);
+  if (!arg)
+    return;
+  if (auto roles = stepRolesFromName(arg->getValue()))
+    options.roles = *roles;
+  else
+    reader.fail(llvm::Twine("unknown roles '") + arg->getValue() + "'",
+                "it is one of compose, plan-code");
+  if (arguments.hasArg(OPT_minimal_agent))
+    reader.fail("the minimal agent is one role for all", "drop '--roles' or '--minimal-agent'");
+}
+
 static void readModel(InputArgList &arguments, Reader &reader, Options &options) {
   auto take = [&](llvm::Error error) {
     llvm::handleAllErrors(std::move(error),
@@ -326,7 +339,7 @@ static void checkSearchOptions(Reader &reader, const InputArgList &arguments,
   if (options.passes.empty() || options.isAuto())
     return;
   for (ID id : {OPT_strategy, OPT_trajectories, OPT_steps, OPT_crossover, OPT_budget_candidates,
-                OPT_no_sketches, OPT_minimal_agent})
+                OPT_no_sketches, OPT_minimal_agent, OPT_roles})
     if (const Arg *arg = arguments.getLastArg(id))
       reader.fail(llvm::Twine("'") + arg->getSpelling().rtrim('=') +
                       "' is of a search, and a pipeline is named",
@@ -415,6 +428,7 @@ llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all, bo
     takeRewrites(reader, inputs, options);
   readEnumerations(arguments, reader, options);
   readModel(arguments, reader, options);
+  readRoles(arguments, reader, options);
 
   if (options.help || options.version)
     return options;

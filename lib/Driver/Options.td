@@ -46,7 +46,8 @@ let Group = group_search in {
 def strategy : Value<"strategy", "<name>", "rollout (default), tree, beam or minimal (a model alone)">;
 def trajectories : Value<"trajectories", "<n>", "Trajectories of the search (default 10)">;
 def steps : Value<"steps", "<n>", "Steps of a trajectory (default 10)">;
-def crossover : Flag_<"crossover", "Cross winners in rollout, too; tree and beam do">;
+// Cross winners in rollout, too; tree and beam do (docs/Search.md).
+def crossover : Flag<["--", "-"], "crossover">;
 def budget_candidates : Value<"budget-candidates", "<n>", "Judge at most n candidates">;
 def budget_seconds : Value<"budget-seconds", "<s>", "Stop after s seconds, with the best so far">;
 def seed : Value<"seed", "<n>", "Seed of every draw (default 0)">;
@@ -67,6 +68,7 @@ def minimal_agent : Flag<["--", "-"], "minimal-agent">;
 def group_model : OptionGroup<"model">, HelpText<"LANGUAGE MODEL (docs/Model.md)">;
 let Group = group_model in {
 def llm : Value<"llm", "<provider>", "off (default), openai, anthropic, command:<cmd>, mailbox:<dir>, replay:<file>">;
+def roles : Value<"roles", "<names>", "Roles that write a step: compose (default), or plan-code, a planner and then a coder">;
 def llm_model : Value<"llm-model", "<name>", "The model of all roles for which --llm-config names none">;
 def llm_config : Value<"llm-config", "<file>", "Settings per role, time limits, budgets, keys (YAML or JSON)">;
 def llm_base_url : Value<"llm-base-url", "<url>", "A service that speaks like openai or anthropic">;

@@ -8,15 +8,11 @@ using namespace kbopt;
 Model::~Model() = default;
 
 static constexpr std::pair<ModelRole, llvm::StringLiteral> roles[] = {
-    {ModelRole::Planner, "planner"},
-    {ModelRole::Coder, "coder"},
-    {ModelRole::Debugger, "debugger"},
-    {ModelRole::Verifier, "verifier"},
-    {ModelRole::State, "state"},
-    {ModelRole::Evaluator, "evaluator"},
-    {ModelRole::GapAnalyst, "gap-analyst"},
-    {ModelRole::Updater, "updater"},
-    {ModelRole::Minimal, "minimal"},
+    {ModelRole::Compose, "compose"},     {ModelRole::Planner, "planner"},
+    {ModelRole::Coder, "coder"},         {ModelRole::Debugger, "debugger"},
+    {ModelRole::Verifier, "verifier"},   {ModelRole::State, "state"},
+    {ModelRole::Evaluator, "evaluator"}, {ModelRole::GapAnalyst, "gap-analyst"},
+    {ModelRole::Updater, "updater"},     {ModelRole::Minimal, "minimal"},
 };
 
 llvm::StringRef kbopt::roleName(ModelRole role) {
@@ -27,6 +23,17 @@ std::optional<ModelRole> kbopt::roleFromName(llvm::StringRef name) {
   for (const auto &[role, known] : roles)
     if (known == name)
       return role;
+  return std::nullopt;
+}
+
+llvm::StringRef kbopt::stepRolesName(StepRoles roles) {
+  return roles == StepRoles::Compose ? "compose" : "plan-code";
+}
+
+std::optional<StepRoles> kbopt::stepRolesFromName(llvm::StringRef name) {
+  for (StepRoles roles : {StepRoles::Compose, StepRoles::PlanCode})
+    if (stepRolesName(roles) == name)
+      return roles;
   return std::nullopt;
 }
 

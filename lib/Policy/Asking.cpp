@@ -74,6 +74,43 @@ static std::optional<std::set<std::string>> choicesOf(const ExplorerNode &node,
   return choices;
 }
 
+std::vector<Attempt> Explorer::bestSchedules(const ExplorerNode &node,
+                                             const std::string &kernel) const {
+  constexpr size_t most = 4;
+  std::set<std::string> sketches; ///< passes
+  if (node.actions)
+    for (const Action &action : *node.actions)
+      if (action.sketch && action.kernel == kernel)
+        sketches.insert(action.pass);
+  std::map<std::map<std::string, std::string>, const Attempt *> fastest; ///< by parameters
+  for (const Attempt &attempt : result.attempts)
+    if (attempt.usable() && attempt.before.empty() && attempt.step.kernel == kernel &&
+        sketches.count(attempt.step.pass))
+      if (const Attempt *&best = fastest[attempt.step.parameters];
+          !best || attempt.timeUs < best->timeUs)
+        best = &attempt;
+  std::vector<Attempt> schedules;
+  for (const auto &[parameters, attempt] : fastest)
+    schedules.push_back(*attempt);
+  llvm::stable_sort(schedules,
+                    [](const Attempt &a, const Attempt &b) { return a.timeUs < b.timeUs; });
+  schedules.resize(std::min(most, schedules.size()));
+  return schedules;
+}
+
+std::optional<Attempt> Explorer::contrastTo(const ExplorerNode &node,
+                                            const std::string &kernel) const {
+  for (const Attempt &attempt : llvm::reverse(result.attempts)) {
+    const bool isWorse = attempt.usable() ? attempt.gain() < 0 : !attempt.reason.empty();
+    if (attempt.phase == AttemptPhase::Search && !attempt.step.reply.empty() && isWorse &&
+        attempt.dispute.empty() && attempt.verdict != VerdictKind::Inconclusive &&
+        (options.memory || attempt.parent == node.id) &&
+        nodes.at(attempt.parent).shapeOf(attempt.step.kernel) == node.shapeOf(kernel))
+      return attempt;
+  }
+  return std::nullopt;
+}
+
 ProposalRequest Explorer::question(const ExplorerRequest &request, unsigned repair) const {
   const ExplorerNode &node = nodes.at(request.parent);
   const std::string &kernel = request.step.kernel;
@@ -82,6 +119,7 @@ ProposalRequest Explorer::question(const ExplorerRequest &request, unsigned repa
   question.trajectory = request.trajectory;
   question.ask = request.ask;
   question.minimal = request.minimal;
+  question.roles = options.roles;
   question.profile = options.profile;
   question.state = node.stateOf(kernel);
   question.metrics = node.metricsOf(kernel);
@@ -101,6 +139,8 @@ ProposalRequest Explorer::question(const ExplorerRequest &request, unsigned repa
       question.here.push_back(attempt);
   if (request.minimal)
     return question;
+  question.schedules = bestSchedules(node, kernel);
+  question.contrast = contrastTo(node, kernel);
 
   std::vector<Leader> others;
   for (Leader &leader : leaders())
@@ -222,7 +262,9 @@ llvm::Error Explorer::askAll(std::vector<Pending> &pending) {
     if (!proposal.step->reply.empty())
       replyRoles.try_emplace(proposal.step->reply, entry.request.minimal ? ModelRole::Minimal
                                                    : entry.repair        ? ModelRole::Debugger
-                                                                         : ModelRole::Coder);
+                                                   : options.roles == StepRoles::PlanCode
+                                                       ? ModelRole::Coder
+                                                       : ModelRole::Compose);
   }
   return llvm::Error::success();
 }

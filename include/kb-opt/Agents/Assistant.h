@@ -1,8 +1,8 @@
 //===- Assistant.h - Asks a model about a program ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Owns the conversation behind a proposal: the planner picks the places, the coder
-// fills them, the debugger mends, the verifier looks at what is to be kept. What comes
+// Owns the conversation behind a proposal: one role composes a step, or a planner picks the places
+// and a coder fills them; the debugger mends, the verifier looks at what is to be kept. What comes
 // out is a reply file; applying and judging it are others'.
 //
 //===----------------------------------------------------------------------===//
@@ -31,6 +31,9 @@ public:
                                   llvm::function_ref<llvm::Error(RewriteSession &)> look) = 0;
   /// "line 14: 61 % of global sectors; 31.9 sectors per request where 4.0 suffice"; may be empty.
   virtual std::vector<std::string> hotLines(const NodeId &node, llvm::StringRef kernel) = 0;
+  /// How the recorded run of \p node launches kernels: "k<<<(64, 1, 1), (256, 1, 1)>>>, 3 times";
+  /// may be empty.
+  virtual std::vector<std::string> launches(const NodeId &node) = 0;
   /// The inputs on which \p failed was wrong, a line each; empty where they are not known, or must
   /// stay hidden.
   virtual std::vector<std::string> failingCase(const Attempt &failed) = 0;
@@ -63,10 +66,10 @@ public:
   Assistant(Model &model, ReplyStore &replies, ShownPrograms &programs, const PassRegistry &passes,
             AssistantFacts facts);
 
-  /// Planner, then coder; with `minimal` one role alone. \p choices: assisted actions at the node,
-  /// the drawn one first, and those that list schedules, of which the planner may name one in place
-  /// of a coder's work. Errors are the machinery's; what a model does wrong, and a spent budget, is
-  /// in the proposal.
+  /// One role, or planner and then coder; with `minimal` one role that knows no passes. \p choices:
+  /// assisted actions at the node, the drawn one first, and those that list schedules, of which the
+  /// answer may name one in place of code. Errors are the machinery's; what a model does wrong, and
+  /// a spent budget, is in the proposal.
   llvm::Expected<Proposal> propose(const NodeId &node, const ProposalRequest &request,
                                    llvm::ArrayRef<Action> choices);
   /// The debugger's answer to what became of \p failed, which names a reply.
@@ -86,6 +89,8 @@ private:
     Action action;
     std::vector<Action> choices; ///< that the reply may say that it is
     GroundedSource source;
+    /// Of `source`, the anchors that each pass may change; empty: every pass may change all.
+    std::map<std::string, std::set<std::string>> rights;
     /// What the planner wants at each anchor, by its name.
     std::map<std::string, std::string> instructions;
     CoderWindow window;
@@ -110,8 +115,8 @@ private:
                                                    const ProposalRequest &request,
                                                    llvm::ArrayRef<Action> choices,
                                                    Account &account);
-  /// What is wrong with the schedule that the planner answers with; empty: it can be carried out.
-  std::string faultOfSchedule(const NodeId &node, const llvm::json::Value &answer,
+  /// What is wrong with the schedule of \p plan; empty: it can be carried out.
+  std::string faultOfSchedule(const NodeId &node, const PlannerReply &plan,
                               llvm::ArrayRef<Action> choices);
   /// What is wrong with the lines that the planner names; empty: they can be changed.
   std::string faultOfPlaces(const NodeId &node, const llvm::json::Value &answer);
@@ -123,15 +128,28 @@ private:
   /// What \p code says that it is: a choice of \p work, or else `openPass`. Where that is no
   /// choice, or the reply says nothing, what was asked for.
   static const Action &actionOf(const CoderReply &code, const Work &work);
-  std::string faultOfCode(const llvm::json::Value &answer, const Work &work) const;
-  llvm::Expected<Proposal> take(const llvm::json::Value &answer, const NodeId &node,
-                                const ProposalRequest &request, Work work, Account account);
+  std::string faultOfCode(CoderReply code, const Work &work) const;
+  /// Puts \p code, in which no fault was found, into a proposal.
+  llvm::Expected<Proposal> take(CoderReply code, const NodeId &node, const ProposalRequest &request,
+                                Work work, Account account);
+  /// Grounds all choices of \p work together, and says in \p window what each may change.
+  llvm::Error groundAll(const NodeId &node, const ProposalRequest &request,
+                        llvm::ArrayRef<Action> choices, Work &work, ComposeWindow &window);
+  std::string faultOfStep(const NodeId &node, const llvm::json::Value &answer,
+                          llvm::ArrayRef<Action> choices, const Work &work);
+  llvm::Expected<Proposal> compose(const NodeId &node, const ProposalRequest &request,
+                                   llvm::ArrayRef<Action> choices);
   PromptPass shownPass(const Action &choice) const;
+  /// The window of a coder, or of a debugger, for \p action.
+  CoderWindow codeWindow(const NodeId &node, const ProposalRequest &request, const Action &action,
+                         const Work &work, const PlannerReply &plan);
 
   PromptTask task(const NodeId &node, const ProposalRequest &request, const Action &action,
                   const PromptKnowledge &knowledge);
   std::optional<PromptExample> example(const PromptKnowledge &knowledge, const PassInfo &info);
   PromptAttempt shown(const Attempt &attempt);
+  /// The same with the texts of its reply.
+  PromptAttempt shownWhole(const Attempt &attempt);
   std::vector<PromptAttempt> shown(llvm::ArrayRef<Attempt> attempts);
   std::vector<PromptAttempt> shown(llvm::ArrayRef<Leader> leaders, double originalUs);
   std::string summaryOf(const Step &move);

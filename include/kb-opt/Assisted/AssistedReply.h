@@ -64,11 +64,12 @@ struct TemplateParameter {
   bool operator==(const TemplateParameter &) const = default;
 };
 
-/// What the coder and the debugger answer.
+/// What the coder and the debugger answer, and the part of `compose` that is code.
 struct CoderReply {
   std::string pass;    ///< that the change is; empty: the one that was asked for
   std::string summary; ///< one line, in the past tense
   std::string cannot;  ///< why it cannot be done; then there are no edits
+  std::string dispute; ///< of a debugger: why the gate is wrong; likewise
   std::vector<ReplyEdit> edits;
   std::vector<TemplateParameter> parameters;
   /// Absent: what the pass promises and assumes.
@@ -103,8 +104,10 @@ struct ReplyLimits {
   static constexpr size_t fileBytes = 512 << 10;
 };
 
-/// JSON schema of what the coder and the debugger answer.
+/// JSON schema of what the coder answers.
 llvm::StringRef coderSchema();
+/// The same for the debugger, which may dispute a gate.
+llvm::StringRef debuggerSchema();
 /// The same for the minimal agent, which knows no passes.
 llvm::StringRef minimalSchema();
 /// Reads such an answer, already taken out of whatever the model wrapped it in. Errors are

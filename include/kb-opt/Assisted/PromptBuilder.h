@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Owns the context windows (STARK, section 4.4) as plain records and the prompts
-// made of them: planner, coder, debugger, verifier, and the minimal agent that
+// made of them: compose, planner, coder, debugger, verifier, and the minimal agent that
 // they are compared with. A window is filled anew for every step by the code that knows the
 // search; nothing here knows a policy, a model or a program. No Clang.
 //
@@ -53,17 +53,19 @@ struct PromptSite {
   unsigned lastLine = 0; ///< not shown
 };
 
-/// One pass that the planner may choose.
+/// One pass that may be chosen.
 struct PromptPass {
   std::string name, summary;
   std::string kernel;   ///< that it may be applied to
-  std::string expected; ///< "1.4 times as fast in 6 of 8 tries"; empty: untried
+  std::string expected; ///< "1.40 times as fast where it works, in 75 % of tries"; empty: unknown
   std::vector<PromptSite> sites;
   /// Schedules that fit, most promising first. Where there are some, the planner answers with one
   /// of them or with another of the same keys, and no code is asked for.
   std::vector<std::string> schedules;
   std::string promise = {}; ///< "bitwise", "reassociates", "lower-precision"; empty: not told
-  std::vector<std::string> anchors = {}; ///< what it may change: "the body of kernel 'gemm'"
+  /// What it may change: "the body of kernel 'gemm'", or for `compose` the names of anchors.
+  std::vector<std::string> anchors = {};
+  std::vector<std::string> allowances = {}; ///< names of what its replies may use (PassInfo.h)
 };
 
 /// STARK: the node, the root, its children, the leaders.
@@ -100,6 +102,17 @@ struct CoderWindow {
   std::vector<PromptAttempt> cousins;
 };
 
+/// What planner and coder know, in one window.
+struct ComposeWindow {
+  /// Its `marked` has line numbers, and its `allowances` are those of all passes.
+  CoderWindow coder;
+  std::vector<PromptPass> passes;        ///< the drawn one, `coder.pass`, among them
+  std::vector<std::string> launches;     ///< "k<<<(64, 1, 1), (256, 1, 1)>>>, 3 times"
+  std::vector<PromptAttempt> schedules;  ///< whole ones that were tried, fastest first
+  std::optional<PromptAttempt> contrast; ///< a reply for such a kernel that failed or lost
+  std::vector<PromptAttempt> leaders;
+};
+
 /// STARK: the node, the root, its siblings. `coder` is the window that the reply was asked with.
 struct DebuggerWindow {
   CoderWindow coder;
@@ -120,6 +133,7 @@ struct VerifierWindow {
 };
 
 /// Requests ready to be asked, without a sample number. Functions of their windows.
+ModelRequest composeRequest(const ComposeWindow &window);
 ModelRequest plannerRequest(const PlannerWindow &window);
 ModelRequest coderRequest(const CoderWindow &window);
 ModelRequest debuggerRequest(const DebuggerWindow &window);
@@ -144,15 +158,23 @@ struct PlannerReply {
   std::string schedule;           ///< of a pass with `PromptPass::schedules`: "rows team=32 rows=8"
   std::vector<std::string> unfit; ///< passes that do not fit the kernel as it is
 };
+/// What `compose` answers: a schedule, or a change.
+struct ComposeReply {
+  std::string schedule;           ///< as PlannerReply's; then `code` has no edits
+  CoderReply code;                ///< what is to be deleted has an edit without text
+  std::vector<std::string> unfit; ///< PlannerReply's
+};
 /// What the verifier answers. It may reject, and nothing else.
 struct VerifierReply {
   bool accepted = false;
   std::string reason;
 };
 
+llvm::StringRef composeSchema();
 llvm::StringRef plannerSchema();
 llvm::StringRef verifierSchema();
 /// Errors are `UsageError`s (diagnostics) that name the member at fault, for the model to mend.
+llvm::Expected<ComposeReply> readComposeReply(const llvm::json::Value &answer);
 llvm::Expected<PlannerReply> readPlannerReply(const llvm::json::Value &answer);
 llvm::Expected<VerifierReply> readVerifierReply(const llvm::json::Value &answer);
 

@@ -78,13 +78,14 @@ struct Options {
 
   std::string strategy; ///< "rollout" where not given
   unsigned trajectories = 10, steps = 10;
-  bool crossover = false;             ///< in rollout, too
-  bool memory = true, profile = true; ///< SearchOptions, likewise
-  bool shippedKnowledge = true;       ///< evidence and recipes that come with kb-opt
-  bool sketches = true;               ///< whole schedules are tried before single steps
-  bool minimalAgent = false;          ///< the strategy "minimal"
-  uint64_t budgetCandidates = 0;      ///< 0: no limit
-  double budgetSeconds = 0;           ///< 0: no limit
+  bool crossover = false;               ///< in rollout, too
+  bool memory = true, profile = true;   ///< SearchOptions, likewise
+  bool shippedKnowledge = true;         ///< evidence and recipes that come with kb-opt
+  StepRoles roles = StepRoles::Compose; ///< of one step, where a model is asked
+  bool sketches = true;                 ///< whole schedules are tried before single steps
+  bool minimalAgent = false;            ///< the strategy "minimal"
+  uint64_t budgetCandidates = 0;        ///< 0: no limit
+  double budgetSeconds = 0;             ///< 0: no limit
   uint64_t seed = 0;
   unsigned jobs = 0;                 ///< 0: one per core
   uint64_t compileCacheMiB = 2048;   ///< 0: compiles are not kept

@@ -22,6 +22,7 @@ namespace kbopt {
 /// The role that asks. Each role has its own settings, budget and context window
 /// (docs/Model.md says what each is shown and what it answers).
 enum class ModelRole {
+  Compose,    ///< does one step: chooses a pass and fills the anchors, or names a schedule
   Planner,    ///< picks the pass and the anchors
   Coder,      ///< fills the anchors
   Debugger,   ///< repairs what a compiler or a gate refused
@@ -35,6 +36,15 @@ enum class ModelRole {
 /// "planner", "coder", …
 llvm::StringRef roleName(ModelRole role);
 std::optional<ModelRole> roleFromName(llvm::StringRef name);
+
+/// The roles that answer for one step of a search.
+enum class StepRoles {
+  Compose,  ///< `ModelRole::Compose` alone
+  PlanCode, ///< a planner, and then a coder
+};
+/// "compose", "plan-code".
+llvm::StringRef stepRolesName(StepRoles roles);
+std::optional<StepRoles> stepRolesFromName(llvm::StringRef name);
 
 /// One turn of a conversation. System text is `ModelRequest::system`.
 struct ModelMessage {

@@ -87,8 +87,11 @@ struct Attempt {
   /// From 1: a model was asked, so many times by now for this action at this place;
   /// 0: no model was asked. A refused proposal has a step without a reply.
   unsigned ask = 0;
-  std::string drawn;          ///< the pass that was asked for, where the answer is another one
-  unsigned repair = 0;        ///< from 1: the reply of a debugger to the attempt before
+  std::string drawn;   ///< the pass that was asked for, where the answer is another one
+  unsigned repair = 0; ///< from 1: the reply of a debugger to the attempt before
+  /// Why a debugger holds that `gate` is wrong. The attempt is refused all the same, but it is no
+  /// evidence about its pass.
+  std::string dispute = {};
   uint64_t tokens = 0;        ///< of the replies to this very attempt
   std::optional<double> cost; ///< US dollars; nothing: unknown, or no model was asked
 

@@ -148,6 +148,12 @@ private:
   ContextWindow window(std::vector<Attempt> attempts, std::vector<Leader> leaders,
                        const std::string &purpose) const;
   std::vector<Attempt> childrenOf(const NodeId &id) const;
+  /// ProposalRequest's, for \p kernel at \p node.
+  std::vector<Attempt> bestSchedules(const ExplorerNode &node, const std::string &kernel) const;
+  std::optional<Attempt> contrastTo(const ExplorerNode &node, const std::string &kernel) const;
+  /// Keeps what a debugger says against the gate that refused \p failed, and takes the attempt out
+  /// of the evidence.
+  void dispute(const Attempt &failed, const Proposal &said);
   bool isBelow(const NodeId &id, const NodeId &above) const;
   void note(const Proposal &proposal);
   void offer(const Attempt &attempt, const std::vector<ParameterRange> &ranges);

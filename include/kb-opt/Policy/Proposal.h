@@ -11,6 +11,7 @@
 
 #include "kb-opt/Core/AttainableTime.h"
 #include "kb-opt/Knowledge/Prompt.h"
+#include "kb-opt/LLM/Model.h"
 #include "kb-opt/Policy/Attempt.h"
 
 namespace kbopt {
@@ -49,6 +50,7 @@ struct ProposalRequest {
   /// The baseline without team and memory: one role (`ModelRole::Minimal`), the whole
   /// kernel in, the whole kernel out.
   bool minimal = false;
+  StepRoles roles = StepRoles::Compose; ///< that answer, where `minimal` does not say it
   /// False: nothing that a profile says may be shown; the fields below that come of
   /// one are empty.
   bool profile = true;
@@ -67,6 +69,10 @@ struct ProposalRequest {
 
   /// All attempts of this action at this node, oldest first: not to be repeated.
   std::vector<Attempt> here;
+  /// The best whole schedules of the kernel that were tried, fastest first.
+  std::vector<Attempt> schedules;
+  /// The last reply for a kernel of this shape that failed, or made its program slower.
+  std::optional<Attempt> contrast;
   /// The node's children and two leaders; its children and its siblings' children;
   /// its children, which are the siblings of what is to be repaired.
   ContextWindow planner, coder, debugger;
@@ -96,6 +102,9 @@ struct Proposal {
   /// Passes that do not fit the kernel as it is, in the planner's words: they are asked for no more
   /// at the node. That is no evidence about them.
   std::vector<std::string> unfit = {};
+  /// Of a debugger: why it holds that the gate which refused the attempt is wrong. There is no step
+  /// then, and the attempt stays refused.
+  std::string dispute = {};
 };
 
 /// A state for which nothing is known to try.

@@ -47,6 +47,7 @@ struct SearchOptions {
   std::map<std::string, std::string> versions;
 
   //===-- Where a model is there ------------------------------------------===//
+  StepRoles roles = StepRoles::Compose;
   unsigned asks = 3;        ///< proposals for one action at one place
   unsigned repairs = 2;     ///< debugger's replies to one proposal
   unsigned leaders = 2;     ///< shown as context (STARK, appendix B)

@@ -30,7 +30,7 @@ def start(name, hold=""):
     global runs
     runs += 1
     count().write_text("")
-    command = ["kb-opt", "-v", "-passes=auto", f"--strategy={strategy}", f"--llm=command:{sys.executable} {model}", "--trajectories=2",
+    command = ["kb-opt", "-v", "-passes=auto", f"--strategy={strategy}", "--roles=plan-code", f"--llm=command:{sys.executable} {model}", "--trajectories=2",
                "--steps=2", "--budget-candidates=4", "--emit=source", f"--journal={folder}/{name}.sqlite",
                f"--knowledge={folder}/{name}", f"-o{folder}/{name}.cu", program]
     settings = {"MODEL_COUNT": str(count()), "MODEL_LOG": f"{folder}/log", "MODEL_HOLD": hold,

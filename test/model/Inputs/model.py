@@ -4,7 +4,7 @@
 MODEL_MODE chooses what goes wrong: nothing, or garbage, library, skips, fills (machine code of 16 GiB), typo
 (which the debugger mends), rejects, leaks (fails if the request names an unseen size), stranger (names a pass and
 an anchor that it was not shown, until it is told), schedule (the planner names a schedule, at first one with a key
-that there is not).
+that there is not), disputes (what the program skips; the debugger disputes the gate).
 """
 import json
 import os
@@ -40,11 +40,20 @@ if role == "planner":
                   "schedule": "rows team=32" if told else "rows teams=4"}
     if mode == "stranger" and "pass 'conjure' on kernel 'scaleKernel' is not among the choices: " not in request:
         answer["pass"] = "conjure"
-elif role in ("coder", "minimal"):
+elif role in ("coder", "minimal", "compose"):
     answer = {"library": body("cublasSscal(0, n, 0, y, 1);"), "skips": body("if (i < 16) y[i] = 2.0f * x[i];"),
+              "disputes": body("if (i < 16) y[i] = 2.0f * x[i];"),
               "fills": filling, "typo": body("y[i] = 2.0f * z[i];")}.get(mode, good)
     if mode == "stranger" and "rule 'unknown-anchor': there is no anchor 'a9'" not in request:
         answer = json.loads(json.dumps(good).replace('"a1"', '"a9"'))
+    if role == "compose":
+        answer = {"pass": re.search(r"^The search would try '(\S+)'", request, re.M)[1], **answer}
+    if role == "compose" and mode == "schedule":
+        assert "kb.nest @" in request and "\n  - rows " in request
+        told = "schedule 'rows teams=4' cannot be had: schedule 'rows' has no key 'teams'" in request
+        answer = {"pass": "schedule", "schedule": "rows team=32" if told else "rows teams=4"}
+elif role == "debugger" and mode == "disputes":
+    answer = {"summary": "", "edits": [], "dispute": "only the first elements matter"}
 elif role == "debugger":
     answer = good
 elif role == "verifier":

@@ -13,17 +13,23 @@
 
 namespace kbopt::test {
 
-/// One program, which every node stands for.
+/// One program, which every node but those with a text of their own stands for.
 struct OneProgram : ShownPrograms {
   std::unique_ptr<RewriteSession> session;
+  std::map<NodeId, std::string> texts;
   std::vector<std::string> lines;   ///< the hottest ones
+  std::vector<std::string> shapes;  ///< of the launches
   std::vector<std::string> failing; ///< the inputs on which a change was wrong
-  std::string shownText(const NodeId &) override { return session->text().str(); }
+  std::string shownText(const NodeId &node) override {
+    auto own = texts.find(node);
+    return own == texts.end() ? session->text().str() : own->second;
+  }
   llvm::Error withProgram(const NodeId &,
                           llvm::function_ref<llvm::Error(RewriteSession &)> look) override {
     return look(*session);
   }
   std::vector<std::string> hotLines(const NodeId &, llvm::StringRef) override { return lines; }
+  std::vector<std::string> launches(const NodeId &) override { return shapes; }
   std::vector<std::string> failingCase(const Attempt &) override { return failing; }
   std::string generatedCode(const NodeId &, llvm::StringRef) override { return ""; }
 };
@@ -50,6 +56,7 @@ struct AssistantTest : testing::Test {
   std::vector<Action> choices;
 
   /// Begins with \p text and the assisted actions of \p passes for kernel 'k', the first one drawn.
+  /// Planner and coder are asked, unless a test says otherwise.
   void open(llvm::StringRef text, std::vector<std::string> passes) {
     pipeline.registry = &builtinPasses();
     pipeline.parser = &sharedParser();
@@ -59,6 +66,7 @@ struct AssistantTest : testing::Test {
     for (const std::string &pass : passes)
       choices.push_back({pass, "k", 0, {}, /*assisted=*/true});
     request.action = choices.front();
+    request.roles = StepRoles::PlanCode;
   }
   Proposal propose() { return llvm::cantFail(assistant->propose("node", request, choices)); }
   /// Answers of \p role, as JSON.

@@ -35,6 +35,32 @@ TEST_F(Repairs, TheFailingCaseItsInputsAndThePromiseAreTold) {
     EXPECT_THAT(text, HasSubstr(part));
 }
 
+TEST_F(Repairs, AGateMayBeDisputed) {
+  open(smallProgram, {"invent"});
+  say(ModelRole::Planner, {planFor("invent")});
+  say(ModelRole::Coder, {codeFor("invent")});
+  const std::string dispute =
+      R"({"pass":"invent","summary":"","edits":[],"dispute":"the tolerance is for\nhalf the terms"})";
+  Attempt failed;
+  failed.step = *propose().step;
+  failed.gate = GateId::G6;
+  say(ModelRole::Debugger, {dispute});
+  Proposal said = llvm::cantFail(assistant->repair("node", request, failed));
+  EXPECT_FALSE(said.step);
+  EXPECT_EQ(said.dispute, "the tolerance is for half the terms");
+  // Without a gate there is nothing to dispute, and edits are no dispute.
+  failed.gate.reset();
+  say(ModelRole::Debugger, {dispute, codeFor("invent")});
+  EXPECT_TRUE(llvm::cantFail(assistant->repair("node", request, failed)).step);
+  EXPECT_THAT(told(ModelRole::Debugger), HasSubstr("no gate refused the change"));
+  std::string both = codeFor("invent");
+  both.insert(1, R"("dispute":"d",)");
+  failed.gate = GateId::G6;
+  say(ModelRole::Debugger, {both, codeFor("invent")});
+  said = llvm::cantFail(assistant->repair("node", request, failed));
+  EXPECT_TRUE(said.step && said.dispute.empty());
+}
+
 TEST_F(Repairs, HiddenSizesStayHidden) {
   EXPECT_THAT(toldAfter(GateId::G15), Not(HasSubstr("7919")));
 }

@@ -72,6 +72,17 @@ TEST(Options, StrategiesAndAblations) {
   options = parseOptions({"-passes=auto", "--minimal-agent", "--llm=mailbox:letters", "a.cu"});
   ASSERT_TRUE(static_cast<bool>(options));
   EXPECT_EQ(options->strategy, "minimal");
+  EXPECT_EQ(options->roles, StepRoles::Compose);
+  options = parseOptions({"-passes=auto", "--roles=plan-code", "a.cu"});
+  ASSERT_TRUE(static_cast<bool>(options));
+  EXPECT_EQ(options->roles, StepRoles::PlanCode);
+  EXPECT_EQ(errorOf({"-passes=auto", "--roles=all", "a.cu"}),
+            "kb-opt: error: unknown roles 'all'\n"
+            "kb-opt: note: it is one of compose, plan-code\n");
+  EXPECT_EQ(errorOf({"-passes=auto", "--minimal-agent", "--llm=mailbox:letters", "--roles=compose",
+                     "a.cu"}),
+            "kb-opt: error: the minimal agent is one role for all\n"
+            "kb-opt: note: drop '--roles' or '--minimal-agent'\n");
   EXPECT_EQ(errorOf({"-passes=auto", "--minimal-agent", "--strategy=tree", "a.cu"}),
             "kb-opt: error: '--minimal-agent' is a strategy of its own\n"
             "kb-opt: note: drop '--strategy'\n");

@@ -274,6 +274,7 @@ private:
     if (!reply.chosen.empty())
       proposal.chosen = Step{reply.chosen, action.kernel, action.site, {}};
     proposal.unfit = reply.unfit;
+    proposal.dispute = reply.dispute;
     if (reply.digest.empty()) {
       proposal.failure = reply.failure;
       proposal.reason = "the model gave nothing to use: " + toString(reply.failure).str();

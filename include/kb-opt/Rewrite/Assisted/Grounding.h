@@ -74,6 +74,10 @@ struct GroundedSource {
 llvm::Expected<GroundedSource> ground(const ParsedProgram &program,
                                       const GroundingRequest &request);
 
+/// The lines of \p program from its first declaration that device code may use, with the macros
+/// before it, to `main` without it.
+LineSpan deviceLines(const ParsedProgram &program);
+
 /// \p reply as a file: the coder's answer tied to the anchors that it names. An unknown anchor
 /// is a `Refusal`.
 struct ReplyOrRefusal {
