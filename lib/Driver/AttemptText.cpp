@@ -52,6 +52,11 @@ std::string kbopt::attemptText(const Attempt &attempt, llvm::StringRef source) {
   return formatv("[{0}] {1}  {2}{3}", where, attempt.text(), outcomeText(attempt, source), note);
 }
 
+std::string kbopt::disputeText(const Attempt &attempt) {
+  return formatv("disputed: {0}: the debugger holds that {1} is wrong: {2}", attempt.text(),
+                 toString(attempt.gate), attempt.dispute);
+}
+
 /// "3 were refused (G4, G7 2 times)"; empty if none was. Of attempts by the gate that decided.
 static std::string decidedText(const std::map<std::string, unsigned> &byGate,
                                llvm::StringRef decided) {

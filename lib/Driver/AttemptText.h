@@ -17,6 +17,9 @@ std::string outcomeText(const Attempt &attempt, llvm::StringRef source);
 /// "[1] unroll-loop{factor=4 kernel=k}  correct, modelled 4.75 us, 1.57 x of the step before".
 std::string attemptText(const Attempt &attempt, llvm::StringRef source);
 
+/// "disputed: invent{…}: the debugger holds that G6 is wrong: …".
+std::string disputeText(const Attempt &attempt);
+
 /// What the result says of a search whose \p attempts gave no winner. That nothing better was found
 /// is said only where candidates were right and none was refused.
 std::string noWinnerText(llvm::ArrayRef<Attempt> attempts);

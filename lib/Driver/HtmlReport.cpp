@@ -65,6 +65,8 @@ static std::string verdictText(const Attempt &attempt) {
   std::string text = toString(attempt.verdict).str(), detail = toString(attempt.gate).str();
   if (attempt.failure != FailureClass::None)
     detail += ((detail.empty() ? "" : ", ") + toString(attempt.failure)).str();
+  if (!attempt.dispute.empty())
+    detail += (detail.empty() ? "" : ", ") + std::string("disputed");
   return detail.empty() ? text : text + " (" + detail + ")";
 }
 
@@ -80,6 +82,7 @@ static ReportAttempt toRecord(const Attempt &attempt) {
   record.isRefused = attempt.isRefusedProposal();
   record.verdict = verdictText(attempt);
   record.reason = attempt.reason;
+  record.dispute = attempt.dispute;
   if (attempt.shortcut == "identical")
     record.shortcut = "identical machine code, not measured again";
   else if (attempt.shortcut == "known")

@@ -105,6 +105,8 @@ void SearchReport::attempted(const Attempt &attempt) {
   showStanding();
 }
 
+void SearchReport::disputed(const Attempt &attempt) { context.progress.line(disputeText(attempt)); }
+
 void SearchReport::improved(double timeUs, llvm::ArrayRef<Step> pipeline) {
   bestUs = timeUs;
   context.progress.line(formatv("{0}, {1} {2:f2} us: {3}", standing(), source(), timeUs,

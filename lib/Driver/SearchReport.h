@@ -29,6 +29,7 @@ public:
   void started(const NodeJudgement &original) override;
   void examined(const NodeJudgement &original) override;
   void attempted(const Attempt &attempt) override;
+  void disputed(const Attempt &attempt) override;
   void asked(const ProposalRequest &request, unsigned repair, const Proposal &proposal) override;
   void reflected(const Reflection &reflection) override;
   void improved(double timeUs, llvm::ArrayRef<Step> pipeline) override;

@@ -18,7 +18,7 @@ unsigned Explorer::asks(const NodeId &node, const Action &action) const {
 
 bool Explorer::isRepairable(const ExplorerRequest &request, const Attempt &attempt) {
   return attempt.ask && !request.minimal && !attempt.step.reply.empty() &&
-         attempt.shortcut.empty() &&
+         attempt.shortcut.empty() && attempt.dispute.empty() &&
          (attempt.verdict == VerdictKind::Incorrect || attempt.verdict == VerdictKind::NotApplied);
 }
 
@@ -235,6 +235,11 @@ llvm::Error Explorer::askAll(std::vector<Pending> &pending) {
       observer->asked(questions.at(&entry), entry.repair, proposal);
     if (proposal.failure == FailureClass::Declined && !proposal.chosen && !entry.repair)
       declinedAt.insert({entry.request.parent, entry.request.step.kernel});
+    if (entry.repair && !proposal.dispute.empty()) {
+      dispute(entry.failed, proposal);
+      entry.fate = Pending::Fate::Disputed;
+      continue;
+    }
     for (const std::string &pass : proposal.unfit)
       asked[{entry.request.parent, pass, entry.request.step.kernel, entry.request.step.site}] =
           options.asks;

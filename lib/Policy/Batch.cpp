@@ -303,6 +303,10 @@ llvm::Expected<std::vector<Attempt>> Explorer::carryOut(std::vector<Pending> &pe
     if (entry.fate == Pending::Fate::Dropped ||
         (entry.fate == Pending::Fate::Judge && !entry.judgement))
       break;
+    if (entry.fate == Pending::Fate::Disputed) {
+      attempts.push_back(result.attempts[triedAt.at({entry.failed.parent, entry.failed.step})]);
+      continue;
+    }
     std::pair<NodeId, Step> key(entry.request.parent, entry.request.step);
     if (entry.fate == Pending::Fate::Repeat) {
       Attempt again = result.attempts[triedAt.at(key)];

@@ -74,7 +74,7 @@ Experience experienceOf(const Explorer &explorer, const ExplorerNode &node, cons
       seen.idle |= attempt.gain() < leastTogether;
     seen.idle |= action.composes && attempt.phase == AttemptPhase::Sketch &&
                  attempt.step.kernel == action.kernel;
-    if (attempt.trajectory == 0 || !attempt.before.empty() ||
+    if (attempt.trajectory == 0 || !attempt.before.empty() || !attempt.dispute.empty() ||
         !isOf(attempt.step, attempt.ask, action))
       continue;
     seen.idle |= attempt.shortcut == "identical" && attempt.gain() == 0;

@@ -5,6 +5,9 @@
 
 using namespace kbopt;
 
+/// The name of a record while the run goes on: its id changes with its credit.
+static std::string sampleName(size_t index) { return "e" + std::to_string(index + 1); }
+
 void Explorer::credit(const NodeId &parent, const Step &move, double later) {
   auto found = evidenceAt.find({parent, move});
   if (found == evidenceAt.end())
@@ -12,6 +15,39 @@ void Explorer::credit(const NodeId &parent, const Step &move, double later) {
   Evidence &record = result.evidence[found->second];
   if (record.creditGain)
     record.creditGain = std::max(*record.creditGain, *record.achievedGain + later);
+}
+
+void Explorer::dispute(const Attempt &failed, const Proposal &said) {
+  const size_t place = triedAt.at({failed.parent, failed.step});
+  Attempt &attempt = result.attempts[place];
+  attempt.dispute = said.dispute;
+  attempt.tokens += said.tokens;
+  if (attempt.cost && said.cost)
+    *attempt.cost += *said.cost;
+  if (observer)
+    observer->disputed(attempt);
+  auto found = llvm::find(attemptOf, place);
+  if (found == attemptOf.end())
+    return;
+  // Records are named by their places, which move.
+  const size_t removed = found - attemptOf.begin();
+  attemptOf.erase(found);
+  result.evidence.erase(result.evidence.begin() + removed);
+  reflectedUpTo -= removed < reflectedUpTo;
+  for (auto &[step, record] : evidenceAt)
+    record -= record > removed;
+  for (Finding &finding : findings) {
+    llvm::erase(finding.evidence, sampleName(removed));
+    for (std::string &name : finding.evidence)
+      for (size_t record = removed + 1; record <= result.evidence.size(); ++record)
+        if (name == sampleName(record)) {
+          name = sampleName(record - 1);
+          break;
+        }
+  }
+  llvm::erase_if(findings, [](const Finding &finding) {
+    return finding.kind == FindingKind::Lesson && finding.evidence.empty();
+  });
 }
 
 llvm::Error Explorer::learn() {
@@ -36,9 +72,6 @@ void Explorer::believe() {
   believed = initial;
   believed.learn(set);
 }
-
-/// The name of a record while the run goes on: its id changes with its credit.
-static std::string sampleName(size_t index) { return "e" + std::to_string(index + 1); }
 
 /// The findings with the ids that the evidence has now.
 std::vector<Finding> Explorer::namedFindings() const {

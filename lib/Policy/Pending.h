@@ -19,6 +19,7 @@ struct Explorer::Pending {
   StepOutcome made;
   enum class Fate {
     NoMove,    ///< the model proposed none
+    Disputed,  ///< a debugger disputes the gate, and the attempt stays as it is
     Repeat,    ///< tried at this parent before, or earlier in the batch
     Failed,    ///< not applied, or a gate before measuring
     Known,     ///< the program is a node already, or will be by `twin`
@@ -37,7 +38,8 @@ struct Explorer::Pending {
   bool isPaid() const { return proposal && !isSettled() && made.applied && !made.gate; }
   /// Whether nothing is to be applied.
   bool isSettled() const {
-    return fate == Fate::NoMove || fate == Fate::Repeat || fate == Fate::Dropped;
+    return fate == Fate::NoMove || fate == Fate::Disputed || fate == Fate::Repeat ||
+           fate == Fate::Dropped;
   }
 };
 

@@ -29,6 +29,8 @@ static json::Value toJson(const ReportAttempt &attempt) {
                       {"judged", attempt.judged},
                       {"repair", attempt.repair},
                       {"tokens", attempt.tokens}};
+  if (!attempt.dispute.empty())
+    object["dispute"] = words(attempt.dispute);
   return object;
 }
 

@@ -106,7 +106,9 @@ void report::writeAttempts(llvm::raw_ostream &os, const ReportPage &page) {
     cell(os, timed && attempt.parentUs > 0 ? factor(attempt.parentUs / attempt.us) : "", "n");
     cell(os, timed && page.originalUs > 0 ? factor(page.originalUs / attempt.us) : "", "n");
     bool both = !attempt.shortcut.empty() && !attempt.reason.empty();
-    cell(os, escaped(attempt.shortcut) + (both ? "; " : "") + escaped(attempt.reason));
+    const std::string disputed =
+        attempt.dispute.empty() ? "" : "; the debugger disputes it: " + attempt.dispute;
+    cell(os, escaped(attempt.shortcut) + (both ? "; " : "") + escaped(attempt.reason + disputed));
     if (asked) {
       cell(os, attempt.tokens ? grouped(attempt.tokens) : "", "n");
       cell(os, attempt.tokens ? dollars(attempt.dollars) : "", "n");

@@ -85,6 +85,8 @@ public:
   /// The original's own gates passed while candidates were screened: now its states are known.
   virtual void examined(const NodeJudgement &original) {}
   virtual void attempted(const Attempt &attempt) {}
+  /// A debugger holds that the gate which refused \p attempt, told of before, is wrong.
+  virtual void disputed(const Attempt &attempt) {}
   /// A model was asked; its move is yet to be applied. \p repair as in Attempt.
   virtual void asked(const ProposalRequest &request, unsigned repair, const Proposal &proposal) {}
   /// A batch was thought over; the evidence of lessons has the names of the run.

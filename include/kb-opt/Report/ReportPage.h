@@ -28,6 +28,7 @@ struct ReportAttempt {
   bool isRefused = false; ///< a proposal that was refused, and never was a program
   std::string verdict;    ///< "correct", "incorrect (G6, correctness)"
   std::string reason;
+  std::string dispute;  ///< why a debugger holds that the gate is wrong; empty: it does not
   std::string shortcut; ///< in words, why it was not measured; empty: it was
   double us = 0;        ///< 0: unknown
   double parentUs = 0;

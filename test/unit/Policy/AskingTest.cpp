@@ -118,6 +118,47 @@ TEST(Asking, RepairsEnd) {
   EXPECT_EQ(other.explorer->attempts().size(), 2u);
 }
 
+TEST(Asking, ADisputedGateIsReportedAndCostsNothing) {
+  struct Told : SearchObserver {
+    std::vector<Attempt> disputes;
+    void disputed(const Attempt &attempt) override { disputes.push_back(attempt); }
+  } told;
+  World run;
+  FakePass pass{"invent"}, other{"split-k"};
+  FakeReply wrong{"r1"}, dispute{"", FailureClass::Declined}, good{"r3"};
+  wrong.verdict = VerdictKind::Incorrect;
+  dispute.dispute = "the tolerance is for half the terms";
+  good.factors = {{"", 0.5}};
+  pass.replies = {wrong};
+  pass.repairs = {{"r1", {dispute}}};
+  other.replies = {good};
+  run.world.passes = {pass, other};
+  run.explorer.emplace(run.world, run.knowledge, run.options, run.clock, &told);
+  ASSERT_TRUE(llvm::cantFail(run.explorer->start()));
+  std::vector<ExplorerRequest> requests;
+  for (const char *name : {"invent", "split-k"})
+    requests.push_back({run.explorer->root(), {name, "k", 0, {}}, 0.1, 1, 1});
+  std::vector<Attempt> attempts = llvm::cantFail(run.explorer->evaluate(requests));
+  // It stays refused, is no attempt more, and no other repair is asked for.
+  ASSERT_EQ(attempts.size(), 2u);
+  EXPECT_EQ(attempts[0].verdict, VerdictKind::Incorrect);
+  EXPECT_EQ(attempts[0].gate, GateId::G4);
+  EXPECT_EQ(attempts[0].dispute, "the tolerance is for half the terms");
+  EXPECT_EQ(attempts[0].repair, 0u);
+  EXPECT_EQ(attempts[0].tokens, 200u);
+  EXPECT_EQ(run.explorer->attempts().size(), 2u);
+  EXPECT_EQ(run.world.questions.size(), 3u);
+  ASSERT_EQ(told.disputes.size(), 1u);
+  EXPECT_EQ(told.disputes[0].step.reply, "r1");
+  // What was recorded behind it keeps its credit.
+  run.explorer->credit(run.explorer->root(), attempts[1].step, 0.5);
+  SearchResult result = llvm::cantFail(run.explorer->finish(SearchEnd::Done));
+  ASSERT_EQ(result.evidence.size(), 1u);
+  EXPECT_EQ(result.evidence[0].pass, "split-k");
+  EXPECT_NEAR(*result.evidence[0].creditGain, std::log(2) + 0.5, 1e-12);
+  EXPECT_EQ(textOf(result.pipeline), "split-k{reply=r3 kernel=k}");
+}
+
 TEST(Asking, ARefusedProposalIsAnAttemptAndLeavesEvidence) {
   for (FailureClass failure :
        {FailureClass::Refused, FailureClass::Malformed, FailureClass::Truncated,
