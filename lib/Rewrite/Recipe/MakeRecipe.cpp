@@ -65,23 +65,18 @@ public:
       : example(example), before(*example.before, example.kernel),
         after(*example.after, launchedFunction(example)) {}
 
-  /// What may be open. A parameter that open expressions alone bind must not be used elsewhere
-  /// afterwards: then nothing of it is open.
+  /// What may be open. A parameter that is used elsewhere afterwards must be bound by more than
+  /// open expressions: the shortest one that names it stays closed then.
   std::vector<std::string> run() {
-    for (;;) {
-      std::vector<std::string> found = find();
-      bool isGood = true;
-      for (const ParmVarDecl *parameter : example.kernel->parameters()) {
-        const std::string name = parameter->getNameAsString();
-        if (closed.count(parameter) || before.usesOutside(name, found) ||
-            !after.usesOutside(name, found))
-          continue;
-        closed.insert(parameter);
-        isGood = false;
-      }
-      if (isGood)
-        return found;
+    std::vector<std::string> found = find();
+    while (std::optional<std::string> name = unbound(found)) {
+      auto shortest = llvm::find_if(llvm::reverse(found), [&](const std::string &each) {
+        return !findTokens(each, *name).empty();
+      });
+      closed.insert(tokenText(openPart(*shortest)));
+      found = find();
     }
+    return found;
   }
 
   static const FunctionDecl *launchedFunction(const ExampleProgram &example) {
@@ -92,6 +87,18 @@ public:
   }
 
 private:
+  /// A parameter that \p found alone uses before, and that is used elsewhere afterwards.
+  std::optional<std::string> unbound(llvm::ArrayRef<std::string> found) const {
+    for (const ParmVarDecl *parameter : example.kernel->parameters()) {
+      std::string name = parameter->getNameAsString();
+      const bool isOpen = llvm::any_of(
+          found, [&](const std::string &each) { return !findTokens(each, name).empty(); });
+      if (isOpen && !before.usesOutside(name, found) && after.usesOutside(name, found))
+        return name;
+    }
+    return std::nullopt;
+  }
+
   std::vector<std::string> find() {
     open.clear();
     ast::walk(example.kernel->getBody(), [&](const Stmt *each) {
@@ -125,14 +132,11 @@ private:
     const bool isStore = assignment->getOpcode() == BO_Assign &&
                          llvm::isa<ArraySubscriptExpr>(ast::strip(assignment->getLHS()));
     const Expr *value = ast::strip(assignment->getRHS());
-    if (open.size() != known || !isStore || !llvm::isa<DeclRefExpr>(value) || isClosed(value) ||
-        !before.isWhole(text) || !after.isWhole(text) || !isOnlyInLaunched(text))
+    if (open.size() != known || !isStore || !llvm::isa<DeclRefExpr>(value) ||
+        closed.count(before.textOf(value)) || !before.isWhole(text) || !after.isWhole(text) ||
+        !isOnlyInLaunched(text))
       return;
     open.push_back(sourceText(*example.before, assignment->getSourceRange()).str());
-  }
-
-  bool isClosed(const Expr *expr) const {
-    return llvm::any_of(closed, [&](const ParmVarDecl *each) { return ast::mentions(expr, each); });
   }
 
   void takeDeclared(const DeclStmt *declared) {
@@ -147,7 +151,7 @@ private:
     const std::string text = before.textOf(expr);
     if (isOpen(text))
       return;
-    if (computesValue(expr) && !isClosed(expr) && !(target && ast::mentions(expr, target)) &&
+    if (computesValue(expr) && !closed.count(text) && !(target && ast::mentions(expr, target)) &&
         before.has(text) && after.has(text) && isOnlyInLaunched(text)) {
       open.push_back(sourceText(*example.before, expr->getSourceRange()).str());
       return;
@@ -196,7 +200,7 @@ private:
   const ExampleProgram &example;
   const Expressions before, after;
   std::vector<std::string> open;
-  std::set<const ParmVarDecl *> closed; ///< nothing that names one of them is open
+  std::set<std::string> closed; ///< tokens of expressions that are not open
 };
 
 } // namespace
