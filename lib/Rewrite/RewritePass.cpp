@@ -7,12 +7,6 @@
 
 using namespace kbopt;
 
-char Declined::ID;
-
-llvm::Error kbopt::decline(const llvm::Twine &reason) {
-  return llvm::make_error<Declined>(reason.str());
-}
-
 llvm::Error kbopt::declined(llvm::Error error) {
   return llvm::handleErrors(std::move(error), [](const llvm::StringError &reason) {
     return decline(reason.getMessage());

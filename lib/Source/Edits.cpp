@@ -3,6 +3,8 @@
 #include "kb-opt/Source/Edits.h"
 
 #include "FileStyle.h"
+#include "kb-opt/Source/Declined.h"
+#include "kb-opt/Source/ProgramFacts.h"
 #include "kb-opt/Support/Error.h"
 #include "clang/Tooling/Core/Replacement.h"
 #include "llvm/ADT/STLExtras.h"
@@ -46,8 +48,11 @@ llvm::Error Edits::replace(const Anchor &anchor, const ParsedProgram &program,
                            clang::SourceRange range, StringRef replacement) {
   std::string reason;
   std::optional<ByteRange> bytes = byteRange(program, range, &reason);
-  if (!bytes)
-    return llvm::make_error<UsageError>("cannot edit in the " + placeOf(anchor) + ": " + reason);
+  if (!bytes) {
+    unsigned line = lineColumn(program, range.getBegin()).line;
+    return decline("the text at line " + llvm::Twine(line ? line : anchor.line) +
+                   " cannot be changed: " + reason);
+  }
   return replace(anchor, bytes->begin, bytes->end - bytes->begin, replacement);
 }
 

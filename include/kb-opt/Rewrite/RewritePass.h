@@ -12,6 +12,7 @@
 #include "kb-opt/Core/NestFacts.h"
 #include "kb-opt/Core/PassInfo.h"
 #include "kb-opt/Rewrite/PassContext.h"
+#include "kb-opt/Source/Declined.h"
 #include "kb-opt/Source/Edits.h"
 #include "clang/AST/ASTTypeTraits.h"
 
@@ -68,21 +69,6 @@ private:
   const PassInfo *info;
   std::map<std::string, std::string> given;
 };
-
-/// Why a pass leaves a site as it is, in the user's words. It becomes a missed remark; any other
-/// error of a pass is a bug or one of the surroundings, and ends the run.
-class Declined : public llvm::ErrorInfo<Declined> {
-public:
-  static char ID;
-  explicit Declined(std::string reason) : reason(std::move(reason)) {}
-  void log(llvm::raw_ostream &os) const override { os << reason; }
-  std::error_code convertToErrorCode() const override { return llvm::inconvertibleErrorCode(); }
-
-  std::string reason;
-};
-
-/// `return decline("why");`
-llvm::Error decline(const llvm::Twine &reason);
 
 /// \p error with its text errors as reasons: analyses and printers say in those why something
 /// cannot be had.

@@ -39,7 +39,8 @@ public:
   llvm::Error insertAfter(const Anchor &anchor, llvm::StringRef text) {
     return replace(anchor, anchor.end, 0, text);
   }
-  /// Replaces the text of \p range (of \p program, inside the anchor).
+  /// Replaces the text of \p range (of \p program, inside the anchor). `Declined` where that is no
+  /// text of the file: it comes from a macro, or lies in a header.
   llvm::Error replace(const Anchor &anchor, const ParsedProgram &program, clang::SourceRange range,
                       llvm::StringRef replacement);
   /// Adds all of \p other, an #include that is there already only once; fails on the first overlap.

@@ -118,8 +118,9 @@ private:
       note("'" + text(expr) + "' is computed under a condition");
       return false;
     }
-    if (text(expr).empty()) {
-      note("an invariant expression comes from a macro");
+    std::string reason;
+    if (!byteRange(context.parsed(), expr->getSourceRange(), &reason)) {
+      note("an invariant expression stays: " + reason);
       return false;
     }
     result.invariants.push_back({expr, speculatable});

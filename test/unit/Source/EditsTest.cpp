@@ -1,6 +1,8 @@
 //===- EditsTest.cpp - Edits, their anchors, and formatting ---------------===//
 #include "kb-opt/Source/Edits.h"
 #include "SourceTestUtils.h"
+#include "kb-opt/Source/Declined.h"
+#include "kb-opt/Source/ProgramFacts.h"
 
 using namespace kbopt;
 using namespace kbopt::test;
@@ -69,6 +71,23 @@ TEST(EditsTest, OverlapIsAnError) {
   llvm::cantFail(edits.insertAt(anchor, 4, "("));
   llvm::cantFail(edits.insertAt(anchor, 9, ")"));
   EXPECT_EQ(applied(text, edits, raw), "a = (x);\n");
+}
+
+// A pass that meets one leaves its site as it is, and no run ends by it.
+TEST(EditsTest, TextOfAMacroIsDeclined) {
+  auto program = parse("#define SCALE(x) ((x) * 2.0f)\n"
+                       "__global__ void k(float *a) { a[0] = SCALE(a[1]); }\n");
+  const clang::FunctionDecl *kernel = findKernels(*program).front().function;
+  Anchor anchor = *anchorOf(*program, kernel);
+  clang::SourceLocation end; // of the last statement, which the macro makes
+  for (const clang::Stmt *each : llvm::cast<clang::CompoundStmt>(kernel->getBody())->body())
+    end = each->getEndLoc();
+  Edits edits;
+  std::string reason;
+  llvm::handleAllErrors(edits.replace(anchor, *program, {end, end}, "x"),
+                        [&](const Declined &why) { reason = why.reason; });
+  EXPECT_EQ(reason, "the text at line 2 cannot be changed: it comes from the macro 'SCALE'");
+  EXPECT_TRUE(edits.empty());
 }
 
 TEST(EditsTest, MergeReportsConflicts) {

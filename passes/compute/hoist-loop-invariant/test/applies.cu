@@ -27,6 +27,19 @@ __global__ void division(const float *__restrict__ x, float *__restrict__ y, flo
     y[i * n + k] = x[i * n + k] * (1.0f / scale);
 }
 
+// What a macro stands for stays where it is.
+// CHECK-LABEL: void besideMacro
+// CHECK: const float [[A2:hoistedA[0-9]*]] = a[i];
+// CHECK-NEXT: for (int k = 0; k < 16; ++k)
+// CHECK-NEXT: y[i * 16 + k] = x[k] * [[A2]] * FACTOR;
+#define FACTOR sqrtf(2.0f / float(n))
+__global__ void besideMacro(const float *__restrict__ a, const float *__restrict__ x,
+                            float *__restrict__ y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int k = 0; k < 16; ++k)
+    y[i * 16 + k] = x[k] * a[i] * FACTOR;
+}
+
 // A name that is taken is not taken again.
 // CHECK-LABEL: void nameTaken
 // CHECK: const float hoistedB{{[0-9]}} =

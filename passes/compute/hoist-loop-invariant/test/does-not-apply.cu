@@ -121,6 +121,15 @@ __global__ void inSwitch(const float *__restrict__ a, float *__restrict__ y, int
   }
 }
 
+// CHECK: Function: macro
+// CHECK: String: 'an invariant expression stays: it comes from the macro ''FACTOR'''
+#define FACTOR sqrtf(2.0f / float(n))
+__global__ void macro(const float *__restrict__ x, float *__restrict__ y, int n) {
+  int i = threadIdx.x;
+  for (int k = 0; k < n; ++k)
+    y[i * n + k] = x[i * n + k] * FACTOR;
+}
+
 // CHECK: Function: updatedByAll
 // CHECK: String: {{.*}}may change ''counts''
 __global__ void updatedByAll(int *counts, int *y, int n) {

@@ -121,6 +121,15 @@ __global__ void isVolatile(const volatile float *x, float *y, int n) {
   y[threadIdx.x * n + threadIdx.y] = x[threadIdx.x * n + threadIdx.y];
 }
 
+#define BLOCK dim3(16, 8)
+// CHECK: Function: macroIsBlock
+// CHECK: String: 'the text at line {{[0-9]+}} cannot be changed: it comes from the macro ''BLOCK'''
+__global__ void macroIsBlock(const float *x, float *y, int n) {
+  int row = blockIdx.x * blockDim.x + threadIdx.x;
+  int column = blockIdx.y * blockDim.y + threadIdx.y;
+  y[row * n + column] = x[row * n + column];
+}
+
 void run(const float *x, float *y, int n, int b) {
   dim3 block(16, 16), grid(n / 16, n / 16);
   consecutive<<<grid, block>>>(x, y, n);
@@ -139,4 +148,5 @@ void run(const float *x, float *y, int n, int b) {
   launch<16, 16>(x, y, n);
   launch<32, 8>(x, y, n);
   isVolatile<<<1, block>>>(x, y, n);
+  macroIsBlock<<<dim3(n / 16, n / 8), BLOCK>>>(x, y, n);
 }
