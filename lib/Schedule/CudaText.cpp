@@ -360,24 +360,6 @@ std::string CudaText::hostExpression(kb::ExprAttr expr, bool wide) {
   return known ? text : "";
 }
 
-std::string CudaText::condition(kb::DomainAttr domain) {
-  std::string text;
-  for (unsigned i = 0; i < domain.getSet().getNumConstraints(); ++i) {
-    AffineExpr each = domain.getSet().getConstraint(i);
-    auto map = AffineMap::get(domain.getSet().getNumDims(), domain.getSet().getNumSymbols(), each);
-    auto expr = kb::ExprAttr::get(domain.getContext(), domain.getLoops(), domain.getSymbols(), map);
-    text += (text.empty() ? "" : " && ") + expression(expr) +
-            (domain.getSet().isEq(i) ? " == 0" : " >= 0");
-  }
-  return text.empty() ? "true" : text;
-}
-
-std::string CudaText::condition(kb::WhenOp when, OperandText replaced) {
-  if (!when.getText().empty())
-    return fill(when.getText(), when.getOperands(), replaced);
-  return when.getDomain() ? condition(*when.getDomain()) : "true";
-}
-
 std::string CudaText::elementAt(kb::OperandAttr operand, StringRef at) {
   kb::BaseAttr base = operand.getBase();
   std::string name = base.getName().str();

@@ -65,7 +65,7 @@ public:
   /// As `expression`, of type `int` where parameters of 64 bits are in it: what stands beside an
   /// `int` in `min`.
   std::string intExpression(kb::ExprAttr expr);
-  /// Conditions joined by `&&`; "true" if there are none.
+  /// Conditions joined by `&&`; "true" if there are none. `i + 1 < n` for n - i - 2 >= 0.
   std::string condition(kb::DomainAttr domain);
   /// `x[i * n + j]`, or the value of an index operand.
   std::string operand(kb::OperandAttr operand);
@@ -106,6 +106,8 @@ private:
   llvm::StringSet<> inTexts; ///< words of the user's expressions
   llvm::StringMap<std::string> written, scalars, divisions;
   llvm::SmallPtrSet<mlir::Operation *, 8> hoisted;
+  llvm::StringSet<> sizeNames;
+  bool knowsSizes = false;
   std::vector<std::string> added;
   std::vector<std::pair<std::string, std::string>> extra;
 
@@ -113,6 +115,9 @@ private:
   std::string launchValue(llvm::StringRef symbol);
   std::string wideExpression(kb::ExprAttr expr, llvm::StringRef type);
   bool isWritten(kb::BaseAttr base);
+  /// Symbols that count iterations or place elements: what memory has room for bounds them.
+  const llvm::StringSet<> &sizes();
+  std::string comparison(kb::ExprAttr expr, bool isEquality);
   void reserveNames();
 };
 

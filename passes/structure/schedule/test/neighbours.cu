@@ -24,7 +24,7 @@
 // REMARK: added 'normalize{{_}}columns'
 // CHECK: normalize_{{c}}olumns(
 // CHECK: const int j = min(column, m - 1);
-// CHECK: if (column < m && j - k - 1 >= 0)
+// CHECK: if (column < m && k < j)
 // ROWS: // The lanes of a warp share one 'j'.{{$}}
 __global__ void normalize(float *a, float *r, const float *q, int k, int n, int m) {
   int j = blockIdx.x * blockDim.x + threadIdx.x;

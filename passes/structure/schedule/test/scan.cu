@@ -137,7 +137,7 @@ __global__ void upTo(const float *x, float *y, int rows, int n) {
 
 // A scan of a block, of which the last one has fewer elements.
 // CHECK: ofBlock{{S}}can(const float
-// CHECK: if (n - t - x * 128 - 1 >= 0)
+// CHECK: if (t + x * 128 < n)
 __global__ void ofBlock(const float *in, float *out, int n) {
   __shared__ float s[128];
   int t = threadIdx.x, g = blockIdx.x * 128 + t;

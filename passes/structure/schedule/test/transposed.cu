@@ -14,7 +14,7 @@
 // CHECK: const auto ohQuotient2 = (s + K - ohRest - 1) / s;
 // CHECK: for (int c = 0; c < C; ++c)
 // CHECK-NEXT: for (int kh = 0; kh < ohQuotient2; ++kh)
-// CHECK-NEXT: if (ohQuotient - kh >= 0 && kh + H - ohQuotient - 1 >= 0)
+// CHECK-NEXT: if (kh <= ohQuotient && ohQuotient < kh + H)
 // CHECK-NEXT: for (int kw = 0; kw < owQuotient; ++kw)
 __global__ void plane(float *y, const float *x, const float *w, int N, int C, int OC, int H, int W, int OH, int OW, int K, int s, int pad) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
