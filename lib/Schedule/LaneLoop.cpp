@@ -61,8 +61,7 @@ std::string kbopt::arrayName(CudaText &text, kb::OperandAttr operand) {
   return text.freshName(name + (StringRef(name).ends_with("s") ? "es" : "s"));
 }
 
-/// Every access to \p base in \p body stands in \p body itself and is the element \p key.
-static bool isOnlyElement(CudaText &text, Block &body, StringRef dim, kb::BaseAttr base,
+bool kbopt::isOnlyElement(CudaText &text, Block &body, StringRef dim, kb::BaseAttr base,
                           StringRef key) {
   bool isStored = false, isOnly = true;
   auto look = [&](Operation *op, kb::OperandAttr operand) {
@@ -174,6 +173,8 @@ struct StreamFinder {
     Stream *stream = op->getBlock() != &body ? nullptr
                      : op.getAtomic()        ? vectorSum(op)
                                              : find(target);
+    if (stream && stream->isOld)
+      stream = nullptr;
     if (stream)
       stream->stores = true;
     for (auto [base, waits] : stored)
@@ -425,12 +426,19 @@ void kbopt::printTurn(CudaText &text, CodeLines &code, Block &body, StringRef di
       if (stream.loads)
         fillOne(text, code, dim, shape, stream, first);
     }
+  auto goesToMemory = [&](kb::OperandAttr target) {
+    const Stream *stream = streamOf(target);
+    return stream && stream->isOld;
+  };
   bool isVector = shape.vector > 1;
   if (isVector)
     code.unroll().open("for (int " + shape.element + " = 0; " + shape.element + " < " +
                        shape.width + "; ++" + shape.element + ")");
-  if (isVector &&
-      usesDim(body, dim, [&](kb::OperandAttr operand) { return streamOf(operand) != nullptr; }))
+  bool usesTarget = false;
+  body.walk([&](kb::StoreOp store) { usesTarget |= goesToMemory(store.getTarget()); });
+  if (isVector && (usesTarget || usesDim(body, dim, [&](kb::OperandAttr operand) {
+                     return streamOf(operand) != nullptr;
+                   })))
     code.line("const int " + dim.str() + " = " + first + " + " + shape.element + ";");
   auto replaced = [&](kb::OperandAttr operand) {
     if (const Stream *stream = streamOf(operand); stream && stream->parts.empty())
@@ -440,6 +448,7 @@ void kbopt::printTurn(CudaText &text, CodeLines &code, Block &body, StringRef di
     return shape.outside ? shape.outside(operand) : std::string();
   };
   StatementPrinter print{text, code, replaced, partial};
+  print.staysInMemory = goesToMemory;
   if (shape.loop)
     print.loops = [&](kb::OverOp over) { return shape.loop(code, over, replaced); };
   print.atomics = [&](kb::StoreOp store) {

@@ -48,6 +48,8 @@ struct Stream {
   bool isVector = false;              ///< moved in accesses of up to 16 bytes
   /// The elements of a pack, from `operand` on, which one access moves; empty where it is no pack.
   std::vector<std::string> parts = {};
+  /// It is held as it was before the body: stores go to memory, after the last load of its array.
+  bool isOld = false;
 };
 
 /// What a printed kernel has found out about the launch it needs.
@@ -101,6 +103,11 @@ int64_t printSums(CudaText &text, CodeLines &code, llvm::StringRef extent, const
 /// array.
 void printVector(CodeLines &code, kb::OperandAttr operand, int64_t vector, const std::string &array,
                  const std::string &memory, bool isLoad);
+
+/// Whether every access to \p base in \p body stands in \p body itself and is the element \p key,
+/// or none stores to it: then an array can stand for the element.
+bool isOnlyElement(CudaText &text, mlir::Block &body, llvm::StringRef dim, kb::BaseAttr base,
+                   llvm::StringRef key);
 
 /// A name for an array that holds elements like \p operand.
 std::string arrayName(CudaText &text, kb::OperandAttr operand);

@@ -152,7 +152,25 @@ void MapPrinter::nameThings() {
     shape.turns = 0;
 }
 
-/// Loads of one turn must not wait for the stores of another.
+/// Whether \p body loads elements of \p base, which it stores to, only before it stores to any, and
+/// outside loops.
+static bool loadsBeforeStores(Block &body, kb::BaseAttr base) {
+  bool isStored = false, isBefore = true;
+  body.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    bool touches = false;
+    for (kb::OperandAttr load : loadsOf(op))
+      touches |= load.getBase() == base;
+    isBefore &= !(touches && isStored);
+    auto store = dyn_cast<kb::StoreOp>(op);
+    bool stores = store && store.getTarget().getBase() == base;
+    isStored |= stores;
+    isBefore &= !((touches || stores) && op->getParentOfType<kb::OverOp>());
+  });
+  return isBefore;
+}
+
+/// Loads of one turn must not wait for the stores of another. An element that the body may store,
+/// or of whose array it stores another one, is held as it was before the body.
 std::vector<Stream> MapPrinter::streamsInFlight() {
   std::vector<Stream> streams;
   StringRef dim = map.box.names.back();
@@ -162,9 +180,13 @@ std::vector<Stream> MapPrinter::streamsInFlight() {
     for (kb::OperandAttr load : loadsOf(&op)) {
       std::string key = elementKey(text, load, dim);
       bool isKnown = llvm::any_of(streams, [&](const Stream &each) { return each.key == key; });
+      bool isHeld = isOnlyElement(text, *map.body, dim, load.getBase(), key);
       if (!isKnown && !isa<kb::WhenOp>(op) && !isReadUnderCondition(&op, load) &&
-          dependsOn(load.getOffset(), dim) && !usesNameOf(load.getOffset(), *map.body, &text))
+          dependsOn(load.getOffset(), dim) && !usesNameOf(load.getOffset(), *map.body, &text) &&
+          (isHeld || loadsBeforeStores(*map.body, load.getBase()))) {
         streams.push_back({key, arrayName(text, load), load, Stream::Registers});
+        streams.back().isOld = !isHeld;
+      }
     }
   return streams;
 }

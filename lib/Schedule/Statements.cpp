@@ -33,11 +33,12 @@ std::string StatementPrinter::conditionOf(kb::WhenOp when) {
 }
 
 std::string StatementPrinter::store(kb::StoreOp store) {
-  std::string target = replaced(store.getTarget());
+  kb::OperandAttr place = store.getTarget();
+  std::string target = staysInMemory(place) ? "" : replaced(place);
   if (!target.empty() && store.getAtomic()) // the thread's own sum
     return target + " += " + text.fill(store.getText(), store.getOperands(), replaced) + ";";
   if (target.empty())
-    target = text.operand(store.getTarget());
+    target = text.operand(place);
   std::string value = text.fill(store.getText(), store.getOperands(), replaced);
   if (auto atomic = store.getAtomic())
     return atomic->str() + "(&" + target + ", " + value + ");";

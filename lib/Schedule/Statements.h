@@ -26,6 +26,8 @@ struct StatementPrinter {
   std::function<bool(kb::OverOp)> loops = {};
   /// The flag of the loop that is printed, where a break stands for clearing it.
   std::string leaves = {};
+  /// Whether a store goes to its target, whatever stands for that where it is loaded.
+  std::function<bool(kb::OperandAttr)> staysInMemory = [](kb::OperandAttr) { return false; };
 
   void print(mlir::Block &block);
   void print(mlir::Operation *op);
