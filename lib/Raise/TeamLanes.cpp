@@ -139,7 +139,9 @@ void TeamUndo::emitLaneLoop(Statement last, Body &out) {
   lane.low = 0;
   VarId variable = space.add(lane);
   for (const auto &name : inner)
-    if (!declared.insert(name.getKey()).second) {
+    if (declared.insert(name.getKey()).second) {
+      inLoops.insert(name.getKey());
+    } else {
       // The first declaration may take its start from a uniform scalar of the same name.
       std::string fresh = uniqueName(name.getKey());
       for (Statement &each : inside) {

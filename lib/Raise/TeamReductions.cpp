@@ -187,12 +187,10 @@ bool TeamUndo::applyShuffle(const std::string &name, const TeamValue &shuffled,
     all.spread = TeamValue::PerThread;
     // From here on the name is what the parts combine to.
     Statement copy;
-    copy.kind = Statement::Let;
+    copy.kind = Statement::Assign;
     copy.name = name;
-    copy.type = types[name];
     copy.value = {all.emitted, {}};
-    if (!declared.insert(name).second)
-      copy.kind = Statement::Assign;
+    declareAnew(copy);
     all.emitted = name;
     emitted->push_back(std::move(copy));
     values[name] = all;

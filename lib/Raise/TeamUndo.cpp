@@ -268,10 +268,21 @@ void TeamUndo::becomeUniform(Statement &each) {
   laneLocals.insert(local);
   laneDepth[local] = uniformDepth;
   types[local] = types[each.name];
-  if (!declared.insert(each.name).second)
+  declareAnew(each);
+}
+
+void TeamUndo::declareAnew(Statement &each) {
+  const std::string name = each.name;
+  bool isNew = declared.insert(name).second;
+  if (inLoops.erase(name)) {
+    // Names are unique: in the loops it gets another one.
+    renameIn(*emitted, name, uniqueName(name));
+    isNew = true;
+  }
+  if (!isNew)
     return;
   each.kind = Statement::Let;
-  each.type = types[each.name];
+  each.type = types[name];
 }
 
 void TeamUndo::combine(Statement each, Body &out) {

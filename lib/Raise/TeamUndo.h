@@ -86,6 +86,9 @@ private:
   void combine(Statement each, Body &out);
   /// \p each sets a scalar to one value for all threads.
   void becomeUniform(Statement &each);
+  /// \p each sets what was a scalar of each thread: it declares it, unless that was done before the
+  /// threads had values of their own.
+  void declareAnew(Statement &each);
   void store(Statement each, Body &out);
   /// A loop or condition that all threads of the team enter together.
   void nested(Statement each, Body &out);
@@ -191,6 +194,7 @@ private:
   llvm::StringMap<unsigned> laneDepth; ///< how many loops and conditions were around them
   llvm::StringMap<std::string> types;  ///< of scalars of the given kernel
   llvm::StringSet<> declared;          ///< in the rewritten program
+  llvm::StringSet<> inLoops;           ///< of these, those that only loops over the team declare
   unsigned stores = 0, storesAtSegment = 0;
   std::vector<Base> storedBases; ///< anywhere in the kernel
   /// First and end of the loops around what is being read.

@@ -127,6 +127,45 @@ __global__ void twoLevels(float *y, const float *x, int n) {
 // CHECK: kb.reduce "s" "add"
 // CHECK: kb.store {{.*}} "$0 / s"
 
+// Each thread has a value of its own before the threads combine them, in functions that change
+// their parameters: what they combine to is declared where it is used.
+__device__ float warpSum(float v) {
+  for (int h = 16; h > 0; h /= 2)
+    v += __shfl_down_sync(0xffffffff, v, h);
+  return v;
+}
+__device__ float allSum(float v) {
+  __shared__ float part[32];
+  int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  v = warpSum(v);
+  if (lane == 0)
+    part[warp] = v;
+  __syncthreads();
+  float sum = 0.0f;
+  if (warp == 0) {
+    sum = lane < blockDim.x / 32 ? part[lane] : 0.0f;
+    sum = warpSum(sum);
+  }
+  return sum;
+}
+__global__ void guardedSums(float *y, const float *x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  float own = 0.0f;
+  if (i < n) {
+    float square = x[i] * x[i];
+    if (square > 1.0f)
+      own = square;
+  }
+  float sum = allSum(own);
+  if (threadIdx.x == 0)
+    y[blockIdx.x] = sum;
+}
+// CHECK: kb.nest @_Z11guardedSumsPfPKfi
+// CHECK: kb.reduce "v_2Sum" "add" {{.*}} "own_2" []
+// CHECK-NEXT: }
+// CHECK-NEXT: kb.let "sum" : "float" "0.0f" []
+// CHECK-NEXT: kb.let "sum" : "" "v_2Sum" [] reassigns
+
 void launch(float *y, const float *x, int rows, int n) {
   rowMax<<<rows, 128>>>(y, x, n);
   rowSum<<<rows, 128, 512>>>(y, x, n);
@@ -134,4 +173,5 @@ void launch(float *y, const float *x, int rows, int n) {
   warpRows<<<(rows + 7) / 8, 256>>>(y, x, rows, n);
   groupRows<<<(rows + 31) / 32, 256>>>(y, x, rows, n);
   twoLevels<<<rows, 256>>>(y, x, n);
+  guardedSums<<<(n + 255) / 256, 256>>>(y, x, n);
 }
