@@ -223,14 +223,28 @@ void Explorer::rank(Action &action) const {
     range.defaultValue = range.values.front();
 }
 
-/// What the schedule that \p step gives is judged by: of the action of \p node that has it.
-static const NestFacts *factsOf(const ExplorerNode &node, const Step &step) {
-  if (!node.actions || !step.reply.empty())
+const NestFacts *Explorer::factsOf(const ExplorerNode &node, const Step &step) const {
+  if (!step.reply.empty())
     return nullptr;
-  for (const Action &action : *node.actions)
-    if (action.sketch && action.pass == step.pass && action.kernel == step.kernel)
-      return &action.facts;
-  return nullptr;
+  auto isOfNest = [&](const Action &action) {
+    return action.sketch && action.pass == step.pass && action.kernel == step.kernel &&
+           !action.facts.figures.empty();
+  };
+  auto leavesNest = [&](const Step &each) {
+    return each.pass == step.pass || (!each.kernel.empty() && each.kernel != step.kernel);
+  };
+  for (const ExplorerNode *at = &node;;) {
+    if (at->actions)
+      if (auto found = llvm::find_if(*at->actions, isOfNest); found != at->actions->end())
+        return &found->facts;
+    auto before = nodes.find(at->parent);
+    if (before == nodes.end() || before->second.pipeline.size() > at->pipeline.size())
+      return nullptr;
+    auto steps = llvm::ArrayRef(at->pipeline).drop_front(before->second.pipeline.size());
+    if (!llvm::all_of(steps, leavesNest))
+      return nullptr;
+    at = &before->second;
+  }
 }
 
 llvm::Expected<std::vector<Action>> Explorer::actionsAfter(const NodeId &id,

@@ -189,6 +189,9 @@ private:
   void rank(Action &action) const;
   void addNode(const NodeId &id, const Digest &code, const NodeJudgement &judgement,
                std::vector<Step> pipeline, const NodeId &parent);
+  /// What the schedule that \p step gives \p node is judged by: of the action of \p node that has
+  /// it, or of a program before, which had other schedules. These change nothing of the nest.
+  const NestFacts *factsOf(const ExplorerNode &node, const Step &step) const;
   void record(const Attempt &attempt, const Digest &code);
   void noteBest(const NodeId &id);
 

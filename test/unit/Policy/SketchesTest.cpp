@@ -293,6 +293,32 @@ TEST(Sketches, EveryJudgedScheduleIsAFactAboutItsNest) {
   }
 }
 
+// A schedule that takes the place of another one is of the same nest, which only the program before
+// the first of them has an action for.
+TEST(Sketches, AScheduleAfterAnotherIsAFactAboutTheSameNest) {
+  FakeEnvironment world;
+  world.measured = true;
+  FakePass pass = raised();
+  for (unsigned vector : {1, 2, 4}) {
+    std::string value = "scan vector=" + std::to_string(vector);
+    pass.values.push_back(value);
+    pass.factors[value] = 0.2 / vector;
+    pass.facts.estimatesUs[value] = 20 / vector;
+  }
+  world.passes = {pass};
+  SearchOptions options;
+  options.tune = false;
+  SearchResult result = search(world, options);
+  ASSERT_EQ(result.evidence.size(), 6u);
+  unsigned later = 0;
+  for (const Evidence &record : result.evidence) {
+    EXPECT_EQ(record.nest, pass.facts.figures);
+    EXPECT_EQ(record.estimatedUs, pass.facts.estimatesUs.at(record.parameters.at("n")));
+    later += record.predecessor == "schedule";
+  }
+  EXPECT_EQ(later, 2u);
+}
+
 // The model prefers another one, and one candidate is all that may be judged.
 TEST(Sketches, WhatOneSearchSawIsWhereTheNextOneStarts) {
   SearchOptions options;
