@@ -123,6 +123,40 @@ kbopt::provenPromise(const RecipeTrial &trial, const ParsedProgram &before, std:
   return std::nullopt;
 }
 
+llvm::Expected<std::vector<std::string>> kbopt::wronglyOpen(const RecipeTrial &trial,
+                                                            const ParsedProgram &before,
+                                                            Promise promise,
+                                                            llvm::ArrayRef<std::string> open) {
+  auto trials = Trials::create(trial);
+  if (!trials)
+    return trials.takeError();
+  auto isProven = [&](llvm::ArrayRef<std::string> changed) -> llvm::Expected<bool> {
+    auto made = trials->apply(openedVariant(before, trial.kernel, changed));
+    if (!made || made->empty())
+      return made ? llvm::Expected<bool>(false) : made.takeError();
+    auto refusal = trials->judge(promise);
+    return refusal ? llvm::Expected<bool>(refusal->empty()) : refusal.takeError();
+  };
+  std::vector<std::string> wrong;
+  auto all = open.empty() ? llvm::Expected<bool>(true) : isProven(open);
+  if (!all)
+    return all.takeError();
+  if (*all) {
+    if (!open.empty())
+      trial.passed("proven with other values where it is open");
+    return wrong;
+  }
+  for (const std::string &each : open) {
+    auto one = isProven(each);
+    if (!one)
+      return one.takeError();
+    if (!*one)
+      wrong.push_back(each);
+  }
+  // Each may be another one, but not all together: then none may.
+  return wrong.empty() ? open.vec() : wrong;
+}
+
 /// Kernels that do something else, and the recipe's own result: it must match none.
 static llvm::Expected<std::string> whyMatchesOthers(const RecipeTrial &trial,
                                                     const RecipeForm &recipe,

@@ -32,6 +32,12 @@ struct RecipeTrial {
 llvm::Expected<std::string> whyNotAdmitted(const RecipeTrial &trial, const RecipeForm &recipe,
                                            const ParsedProgram &before, Promise promise);
 
+/// Those of \p open, what is open in the recipe, that must not be: with another value in their
+/// place the judge does not prove what the recipe makes of its example. Empty if all may be.
+llvm::Expected<std::vector<std::string>> wronglyOpen(const RecipeTrial &trial,
+                                                     const ParsedProgram &before, Promise promise,
+                                                     llvm::ArrayRef<std::string> open);
+
 /// The strongest promise with which the judge proves what the recipe makes of its own example; none
 /// if there is none, with the judge's words in \p why.
 llvm::Expected<std::optional<Promise>> provenPromise(const RecipeTrial &trial,

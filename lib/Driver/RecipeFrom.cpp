@@ -113,6 +113,29 @@ private:
     return trial;
   }
 
+  /// Leaves open what may be, and writes the recipe so.
+  llvm::Error closeWhatMustBe(const RecipeTrial &tried, const ParsedProgram &before,
+                              const std::string &first, const std::string &second) {
+    std::vector<std::string> closed;
+    for (;;) {
+      if (llvm::Error error = write(work.path(), first, second))
+        return error;
+      auto wrong = wronglyOpen(tried, before, words.promise, draft.open);
+      if (!wrong)
+        return wrong.takeError();
+      if (wrong->empty())
+        return llvm::Error::success();
+      for (const std::string &each : *wrong) {
+        order.say("  closed: " + each + ", for another value there is not proven");
+        closed.push_back(each);
+      }
+      auto again = draftRecipe(first, second, before.command(), closed);
+      if (!again)
+        return again.takeError();
+      draft = std::move(*again);
+    }
+  }
+
   llvm::Expected<RecipeOutcome> admit(const ParsedProgram &before, const std::string &first,
                                       const std::string &second) {
     const RecipeTrial tried = trial(before);
@@ -124,8 +147,7 @@ private:
       return RecipeOutcome{"", why};
     words.promise = **promise;
     order.say("  proven on its own example, promise: " + promiseName(words.promise).str());
-    // The trials hold it to what was proven.
-    if (llvm::Error error = write(work.path(), first, second))
+    if (llvm::Error error = closeWhatMustBe(tried, before, first, second))
       return std::move(error);
     auto pass = readPassFolder(realFileSystem(), tried.folder);
     if (!pass)

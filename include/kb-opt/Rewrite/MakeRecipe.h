@@ -23,10 +23,12 @@ struct RecipeDraft {
 };
 
 /// The draft of \p before and \p after, whole programs that both compile as \p command says. Open
-/// are the expressions that compute a value, stand in both kernels unchanged, and whose variable is
-/// not the one that they are assigned to. An error says why there is no recipe of them.
+/// are the expressions that compute a floating-point value, stand in both kernels unchanged, and do
+/// not read the variable that they are assigned to; but for those of \p closed. An error says why
+/// there is no recipe of them.
 llvm::Expected<RecipeDraft> draftRecipe(llvm::StringRef before, llvm::StringRef after,
-                                        const CompileCommand &command);
+                                        const CompileCommand &command,
+                                        llvm::ArrayRef<std::string> closed = {});
 
 /// What a recipe says of itself beside its examples.
 struct RecipeWords {
@@ -47,6 +49,9 @@ std::string renamedVariant(const ParsedProgram &program, llvm::StringRef kernel)
 /// \p program with three quarters of each size: of constants of the host of at least 64 that no
 /// block has, and of the sizes of a workload in a comment. Empty if it has none.
 std::string reshapedVariant(const ParsedProgram &program, llvm::StringRef kernel);
+/// \p program with another value of the same type for each expression of \p open in \p kernel.
+std::string openedVariant(const ParsedProgram &program, llvm::StringRef kernel,
+                          llvm::ArrayRef<std::string> open);
 /// Programs whose kernel \p kernel does something else: an operator or a number of it is another
 /// one, outside the expressions \p open. At most \p most.
 std::vector<std::string> otherKernels(const ParsedProgram &program, llvm::StringRef kernel,

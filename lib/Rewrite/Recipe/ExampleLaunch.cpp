@@ -132,6 +132,23 @@ llvm::Expected<ChangedLaunch> kbopt::changedLaunch(const ParsedProgram &program,
     }
     return text;
   };
+  // The argument before that is the same as number \p place afterwards, a number too; of several
+  // that of the parameter of the same name.
+  auto passedAsWhole = [&](size_t place) -> std::optional<size_t> {
+    auto nameIn = [](const LaunchFact &launch, size_t index) {
+      return index < launch.kernel->getNumParams()
+                 ? launch.kernel->getParamDecl(unsigned(index))->getName()
+                 : StringRef();
+    };
+    const std::string text =
+        tokenText(sourceText(rewritten, after.arguments[place]->getSourceRange()));
+    std::optional<size_t> found;
+    for (auto [index, each] : llvm::enumerate(before.arguments))
+      if (tokenText(sourceText(program, each->getSourceRange())) == text &&
+          (!found || nameIn(before, index) == nameIn(after, place)))
+        found = index;
+    return found;
+  };
   ChangedLaunch launch;
   const bool isSameFunction = before.host->getNameAsString() == after.host->getNameAsString();
   for (auto [part, old, now] : {std::tuple(&launch.grid, before.grid, after.grid),
@@ -141,15 +158,23 @@ llvm::Expected<ChangedLaunch> kbopt::changedLaunch(const ParsedProgram &program,
     if (!now)
       continue;
     const HostText given(program, before.host, kept);
-    part->isKept = old && isSameFunction && tokenText(given.of(old)) == tokenText(host.of(now));
-    if (part->isKept)
-      continue;
     auto text = textOf(now);
-    if (!text)
+    // What the rewritten kernel relies on is what its example says, and the program's own only
+    // where that cannot be said elsewhere.
+    part->isKept =
+        !text && old && isSameFunction && tokenText(given.of(old)) == tokenText(host.of(now));
+    if (part->isKept)
+      llvm::consumeError(text.takeError());
+    else if (!text)
       return text.takeError();
-    part->text = std::move(*text);
+    else
+      part->text = std::move(*text);
   }
-  for (const Expr *argument : after.arguments) {
+  for (auto [place, argument] : llvm::enumerate(after.arguments)) {
+    if (auto index = passedAsWhole(place)) {
+      launch.arguments.push_back(argumentName(*index));
+      continue;
+    }
     auto text = textOf(argument);
     if (!text)
       return text.takeError();

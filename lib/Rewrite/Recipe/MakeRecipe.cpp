@@ -61,9 +61,12 @@ private:
 /// Collects what may be open.
 class OpenFinder {
 public:
-  explicit OpenFinder(const ExampleProgram &example)
+  OpenFinder(const ExampleProgram &example, llvm::ArrayRef<std::string> closed)
       : example(example), before(*example.before, example.kernel),
-        after(*example.after, launchedFunction(example)) {}
+        after(*example.after, launchedFunction(example)) {
+    for (const std::string &each : closed)
+      this->closed.insert(tokenText(openPart(each)));
+  }
 
   /// What may be open. A parameter that is used elsewhere afterwards must be bound by more than
   /// open expressions: the shortest one that names it stays closed then.
@@ -171,9 +174,10 @@ private:
       const double value = number->getValueAsApproximateDouble();
       return value != 0 && value != 1;
     }
-    bool loads = false, isPlain = true;
+    if (!expr->getType()->isRealFloatingType()) // numbers that index, count and bound are structure
+      return false;
+    bool isPlain = true;
     ast::walk(expr, [&](const Stmt *each) {
-      loads |= llvm::isa<ArraySubscriptExpr>(each);
       if (const auto *part = llvm::dyn_cast<Expr>(each))
         isPlain = isPlain && !ast::gridRefOf(part);
       if (const auto *unary = llvm::dyn_cast<UnaryOperator>(each))
@@ -186,8 +190,7 @@ private:
       }
       return isPlain;
     });
-    const QualType type = expr->getType();
-    return isPlain && (type->isRealFloatingType() || (type->isArithmeticType() && loads));
+    return isPlain;
   }
 
   /// Whether no function that the recipe makes but the launched kernel has \p text.
@@ -206,14 +209,15 @@ private:
 } // namespace
 
 llvm::Expected<RecipeDraft> kbopt::draftRecipe(StringRef before, StringRef after,
-                                               const CompileCommand &command) {
+                                               const CompileCommand &command,
+                                               llvm::ArrayRef<std::string> closed) {
   RecipeForm form{before, after};
   llvm::Expected<const ExampleProgram &> example = exampleProgram(form, command);
   if (!example)
     return example.takeError();
   RecipeDraft draft;
   draft.kernel = example->kernel->getNameAsString();
-  draft.open = OpenFinder(*example).run();
+  draft.open = OpenFinder(*example, closed).run();
   constexpr unsigned least = 2, most = 1024;
   for (const DeviceDeclaration &each : example->made) {
     const auto *variable = llvm::dyn_cast<VarDecl>(each.declaration);

@@ -6,6 +6,7 @@
 
 using namespace kbopt;
 using namespace clang;
+using llvm::StringRef;
 
 namespace {
 
@@ -83,6 +84,7 @@ private:
   bool matchVariable(const Decl *a, const Decl *b);
   bool matchReference(const DeclRefExpr *a, const DeclRefExpr *b);
   bool matchBinary(const BinaryOperator *a, const BinaryOperator *b);
+  bool matchCall(const CallExpr *a, const CallExpr *b);
   bool matchIncrement(const Stmt *a, const Stmt *b);
   bool matchFor(const ForStmt *a, const ForStmt *b);
   bool matchLeaf(const Expr *a, const Expr *b);
@@ -183,6 +185,23 @@ bool Matcher::matchBinary(const BinaryOperator *a, const BinaryOperator *b) {
          tried([&] { return match(a->getLHS(), b->getRHS()) && match(a->getRHS(), b->getLHS()); });
 }
 
+/// Whether the function of that name does the same with its two arguments exchanged.
+bool isSymmetric(StringRef name) {
+  return name == "min" || name == "max" || name == "fminf" || name == "fmaxf" || name == "fmin" ||
+         name == "fmax";
+}
+
+bool Matcher::matchCall(const CallExpr *a, const CallExpr *b) {
+  if (tried([&] { return matchChildren(a, b); }))
+    return true;
+  const FunctionDecl *callee = a->getDirectCallee();
+  return callee && callee->getIdentifier() && isSymmetric(callee->getName()) &&
+         a->getNumArgs() == 2 && b->getNumArgs() == 2 && tried([&] {
+           return match(a->getCallee(), b->getCallee()) && match(a->getArg(0), b->getArg(1)) &&
+                  match(a->getArg(1), b->getArg(0));
+         });
+}
+
 /// The same but for whether the value before or after is the result, which is not used.
 bool Matcher::matchIncrement(const Stmt *a, const Stmt *b) {
   const auto *x = llvm::dyn_cast_or_null<UnaryOperator>(a),
@@ -254,6 +273,8 @@ bool Matcher::match(const Stmt *a, const Stmt *b) {
         declarations->decls(), others->decls(),
         [&](const Decl *each, const Decl *other) { return matchVariable(each, other); });
   }
+  if (const auto *call = llvm::dyn_cast<CallExpr>(a))
+    return matchCall(call, llvm::cast<CallExpr>(b));
   if (x && y)
     return matchLeaf(x, y) && matchChildren(a, b);
   const bool isKnown = llvm::isa<CompoundStmt, IfStmt, WhileStmt, DoStmt, ReturnStmt, BreakStmt,

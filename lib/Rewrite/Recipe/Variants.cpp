@@ -230,6 +230,25 @@ std::string kbopt::reshapedVariant(const ParsedProgram &program, StringRef kerne
   return StringRef(changed).trim() == program.text().trim() ? "" : changed;
 }
 
+//===-- Other values --------------------------------------------------------===//
+
+std::string kbopt::openedVariant(const ParsedProgram &program, StringRef kernel,
+                                 llvm::ArrayRef<std::string> open) {
+  const FunctionDecl *function = kernelNamed(program, kernel);
+  auto bytes = function ? byteRange(program, function->getBody()->getSourceRange()) : std::nullopt;
+  if (!bytes)
+    return "";
+  std::string body = program.text().slice(bytes->begin, bytes->end).str();
+  // Names first: an expression may hold a shorter one.
+  for (auto [number, each] : llvm::enumerate(open))
+    body = replaceOpen(body, each, "kbOpen" + std::to_string(number));
+  for (auto [number, each] : llvm::enumerate(open))
+    body = replaceTokens(body, "kbOpen" + std::to_string(number),
+                         ("((" + openPart(each) + ") * 0.75f + 0.5f)").str());
+  return (program.text().take_front(bytes->begin) + body + program.text().drop_front(bytes->end))
+      .str();
+}
+
 //===-- Kernels that do something else ------------------------------------===//
 
 std::vector<std::string> kbopt::otherKernels(const ParsedProgram &program, StringRef kernel,
