@@ -64,11 +64,11 @@ static KnownRecipe readRecipe(FileSystem &files, StringRef folder, const std::st
 std::vector<KnownRecipe> kbopt::knownRecipes(FileSystem &files, StringRef folder, bool shipped) {
   std::vector<KnownRecipe> recipes;
   std::set<std::string> names;
-  for (const std::string &name :
-       shipped ? builtinRecipes().list(builtinFolder) : std::vector<std::string>()) {
+  if (shipped)
+    for (const auto &[path, bytes] : builtinRecipes().files)
+      names.insert(StringRef(path).split('/').second.split('/').first.str());
+  for (const std::string &name : names)
     recipes.push_back(readRecipe(builtinRecipes(), builtinFolder, name));
-    names.insert(name);
-  }
   for (const std::string &name : files.list(folder)) {
     const std::string place = (folder + "/" + name).str();
     if (!files.exists(place + "/pass.yaml"))
