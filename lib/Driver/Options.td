@@ -59,8 +59,9 @@ def compile_cache : Value<"compile-cache-size", "<MiB>", "Keep at most so much o
 def recordings_size : Value<"recordings-size", "<MiB>", "Keep at most so much of the recorded runs of programs, for later runs (default 8192; 0: none)">;
 def no_shipped_knowledge : Flag_<"no-shipped-knowledge", "Do without the evidence and the recipes that come with kb-opt">;
 def no_memory : Flag_<"no-memory", "Start with the seed alone, without evidence, and learn nothing on the way">;
-def no_profile : Flag_<"no-profile", "Use times of whole programs only: no states, no metrics, no roofline">;
-def no_sketches : Flag_<"no-sketches", "Try single steps only: no whole schedules of raised kernels first">;
+// Ablations (docs/Search.md).
+def no_profile : Flag<["--", "-"], "no-profile">;
+def no_sketches : Flag<["--", "-"], "no-sketches">;
 // Ask one role for whole kernels, without choice, repair or knowledge (docs/Search.md).
 def minimal_agent : Flag<["--", "-"], "minimal-agent">;
 }

@@ -184,7 +184,9 @@ private:
       const StringRef text = context.text(argument->getSourceRange());
       if (text.empty())
         return decline("an argument of " + where + " comes from a macro");
-      const bool isSimple = ast::variableOf(argument) || llvm::isa<IntegerLiteral>(argument);
+      const bool isSimple =
+          ast::variableOf(argument) ||
+          llvm::isa<IntegerLiteral, FloatingLiteral, CXXBoolLiteralExpr>(ast::strip(argument));
       if (!isSimple && argument->HasSideEffects(context.parsed().context()))
         return decline("an argument of " + where + " has side effects");
       passed[argumentName(i)] = isSimple ? text.str() : "(" + text.str() + ")";
