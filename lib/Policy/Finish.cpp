@@ -193,7 +193,8 @@ llvm::Error Explorer::proveWinner() {
       result.ablated.clear();
       result.stepGains.clear();
       keepWinner(*twin, nodes.at(*twin).pipeline, proofs.at(*twin), /*confirmed=*/true);
-      result.unprovenUs = left.front().node == leader.node ? 0 : left.front().timeUs;
+      const double fastest = left.front().timeUs;
+      result.unprovenUs = fastest < leader.timeUs ? fastest : 0;
       return llvm::Error::success();
     }
   if (result.pipeline.empty() && !left.empty())

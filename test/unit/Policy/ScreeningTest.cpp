@@ -185,26 +185,54 @@ TEST(Screening, WhatIsNotProvenInTimeIsNotConfirmed) {
 }
 
 TEST(Screening, AProvenProgramIsWorthMoreThanAFasterOneThatIsNot) {
-  ScreenedWorld world;
+  FakeEnvironment world;
+  world.measured = world.screening = true;
   FakeClock clock;
   world.clock = &clock;
-  SearchOptions options;
-  options.batch = 1;
-  options.ablate = options.tune = false;
-  std::atomic<bool> isOver = false;
-  options.stop = [&] { return isOver.load(); };
-  std::atomic<unsigned> confirmed = 0;
+  FakePass schedule{"vectorize-loads"};
+  schedule.factors = {{"first", 0.5}, {"fastest", 0.3}};
+  for (int slow = 0; slow < 200; ++slow)
+    schedule.factors["slow" + std::to_string(slow)] = 0.9;
+  for (const auto &[value, factor] : schedule.factors)
+    schedule.values.push_back(value);
+  schedule.defaultValue = "first";
+  world.passes = {schedule};
+  std::promise<void> began;
+  std::atomic<bool> isFirst = true, isOver = false;
   world.onConfirm = [&]() -> llvm::Error {
-    if (++confirmed == 1)
+    if (isFirst.exchange(false)) {
+      began.set_value();
       return llvm::Error::success();
+    }
     isOver = true;
     return interruption();
   };
-  SearchResult result = run(world, options, clock);
-  ASSERT_GE(confirmed, 2u);
+  const KnowledgeBase knowledge = seedKnowledge();
+  SearchOptions options;
+  options.ablate = options.tune = false;
+  options.stop = [&] { return isOver.load(); };
+  Explorer explorer(world, knowledge, options, clock, nullptr);
+  ASSERT_TRUE(llvm::cantFail(explorer.start()));
+  auto evaluate = [&](const std::string &value) {
+    ExplorerRequest request{explorer.root(), {"vectorize-loads", "k", 0, {{"n", value}}}};
+    (void)llvm::cantFail(explorer.evaluate(request));
+  };
+  evaluate("first");
+  // A leader is proven once it has stood for a while, and the original is known.
+  std::future<void> proof = began.get_future();
+  for (int slow = 0;
+       slow < 200 && proof.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready;
+       ++slow) {
+    clock.now += 10;
+    evaluate("slow" + std::to_string(slow));
+  }
+  ASSERT_FALSE(isFirst);
+  evaluate("fastest");
+  SearchResult result = llvm::cantFail(explorer.finish(SearchEnd::Done));
+  EXPECT_TRUE(isOver);
   EXPECT_TRUE(result.confirmed);
-  EXPECT_GT(result.unprovenUs, 0);
-  EXPECT_LT(result.unprovenUs, result.bestUs);
+  EXPECT_DOUBLE_EQ(result.bestUs, 50);
+  EXPECT_DOUBLE_EQ(result.unprovenUs, 30);
 }
 
 TEST(Screening, ABudgetThatIsShorterThanAProofIsToldAtTheStart) {
