@@ -351,6 +351,16 @@ ModelRequest kbopt::verifierRequest(const VerifierWindow &window) {
                  verifierSchema());
 }
 
+ModelRequest kbopt::generalizerRequest(const GeneralizerWindow &window) {
+  Page page;
+  page.heading("Why there is no recipe yet");
+  page.text += quotedAsData("reason", clipped(window.reason, wordsBytes));
+  page.quote("The program before", "before", window.before, programBytes);
+  page.quote("The program after", "after", window.after, programBytes);
+  return request(ModelRole::Generalizer, (generalizerDuty + sharedDuty).str(), std::move(page),
+                 generalizerSchema());
+}
+
 ModelRequest kbopt::minimalRequest(const CoderWindow &window) {
   Page page;
   addTask(page, window.task);

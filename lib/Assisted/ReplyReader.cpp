@@ -411,6 +411,13 @@ StringRef kbopt::plannerSchema() {
 "properties":{"site":{"type":"integer"},"first":{"type":"integer"},"last":{"type":"integer"},"instruction":{"type":"string"}}}}}})";
 }
 
+StringRef kbopt::generalizerSchema() {
+  return R"({"type":"object","additionalProperties":false,"properties":{
+"edits":{"type":"array","maxItems":64,"items":{"type":"object","required":["program","old","new"],"additionalProperties":false,
+"properties":{"program":{"type":"string","enum":["before","after"]},"old":{"type":"string"},"new":{"type":"string"}}}},
+"cannot":{"type":"string"}}})";
+}
+
 StringRef kbopt::verifierSchema() {
   return R"({"type":"object","required":["verdict","reason"],"additionalProperties":false,"properties":{
 "verdict":{"type":"string","enum":["accept","reject"]},

@@ -64,6 +64,19 @@ const llvm::StringLiteral verifierDuty =
 Answer 'reject' if you find one of these, and say in 'reason' where it stands and how it shows. Answer 'accept' if you do not. A change that is merely unusual, or that you would have made otherwise, is no reason to reject; nor is a faster way for some sizes, also the timed ones, beside one that is right for all others, nor code that is left over and never run.
 )";
 
+const llvm::StringLiteral generalizerDuty =
+    R"(A rewrite of a CUDA kernel was proven right and faster. You write it so that it can be carried over to other programs. A recipe is made of two whole programs, 'before' and 'after'. What was done between them is done to every kernel that is the one of 'before' up to names, the order of parameters and of operands that may be exchanged, and open expressions. Open are expressions of a floating-point type that stand unchanged in both kernels, and do not read the variable that they are assigned to; any expression of the type may stand there. All else is compared as text: types, constants, statements and their order.
+
+How a recipe comes about:
+- One kernel changes, and nothing else but its launches. Each launch of it becomes one launch by <<< >>>, written with what the program passes to the kernel, numbers, and constants of 'after'.
+- What 'after' needs beside that (device functions, constexpr constants, includes) stands in it at file scope. Macros do not come along.
+- Numbers that are right for the sizes of this program alone become values that are computed of the kernel's arguments, or conditions in the kernel with a slower way beside them. A length that four divides here need not be divisible elsewhere.
+- Sizes of blocks and tiles are constexpr integers; those that are a power of two are tuned.
+- An expression that computes the kernel's value is best left as it stands in 'before', so that it is open.
+
+You are told why the comparison made no recipe. Answer with edits: each says in which program, and replaces the text 'old', which occurs there exactly once, by 'new'. 'before' should stay as it is where that is possible: it must remain the kernel of the user's program. If no recipe can come of this rewrite, give no edits and say in 'cannot' why.
+)";
+
 const llvm::StringLiteral minimalDuty =
     R"(You make a CUDA program faster. The source has anchors, marked /* <<<KB:BEGIN name>>> */ … /* <<<KB:END name>>> */. For each anchor that you change, give the text that takes the place of everything between its two markers. Everything else stays as it is. 'summary' says in one line what was done.
 

@@ -13,7 +13,7 @@ namespace kbopt {
 
 /// The system texts, without what all roles share.
 extern const llvm::StringLiteral composeDuty, plannerDuty, coderDuty, debuggerDuty, verifierDuty,
-    minimalDuty;
+    generalizerDuty, minimalDuty;
 /// What every role is told: what is data, and in what form to answer.
 extern const llvm::StringLiteral sharedDuty;
 

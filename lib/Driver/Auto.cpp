@@ -150,11 +150,14 @@ static llvm::Expected<ExitStatus> search(Context &context) {
   double seconds = context.clock.monotonicSeconds() - startSeconds;
   auto status = report.finish(environment, *session.journal, *result, kept ? *kept : 0,
                               evidenceLog(directory), seconds);
+  const uint64_t calls = model->service ? model->service->total().calls : 0;
   if (status && result->confirmed && context.options.memory)
-    keepRecipes(context, *result, directory,
+    keepRecipes(context, *asked, *result, directory,
                 context.options.budgetSeconds > 0 ? startSeconds + context.options.budgetSeconds -
                                                         context.clock.monotonicSeconds()
                                                   : std::numeric_limits<double>::infinity());
+  if (model->service && model->service->total().calls != calls)
+    context.progress.line("model, with recipes: " + model->service->total().describe());
   if (context.options.timePasses)
     context.timings.print(context.err, seconds);
   // The result is written even where there is no place for what it taught.

@@ -123,6 +123,23 @@ kbopt::provenPromise(const RecipeTrial &trial, const ParsedProgram &before, std:
   return std::nullopt;
 }
 
+llvm::Expected<std::string> kbopt::whyNotProven(const RecipeTrial &trial,
+                                                const ParsedProgram &program, Promise promise) {
+  auto trials = Trials::create(trial);
+  if (!trials)
+    return trials.takeError();
+  auto made = trials->apply(program.text());
+  if (!made)
+    return made.takeError();
+  if (made->empty())
+    return std::string("the recipe does not apply to the program that was rewritten");
+  auto refusal = trials->judge(promise);
+  if (refusal && !refusal->empty())
+    refusal =
+        "the judge does not prove what it makes of the program that was rewritten: " + *refusal;
+  return refusal;
+}
+
 llvm::Expected<std::vector<std::string>> kbopt::wronglyOpen(const RecipeTrial &trial,
                                                             const ParsedProgram &before,
                                                             Promise promise,

@@ -32,6 +32,10 @@ struct RecipeTrial {
 llvm::Expected<std::string> whyNotAdmitted(const RecipeTrial &trial, const RecipeForm &recipe,
                                            const ParsedProgram &before, Promise promise);
 
+/// Why what the recipe makes of \p program is not proven with \p promise; empty if it is.
+llvm::Expected<std::string> whyNotProven(const RecipeTrial &trial, const ParsedProgram &program,
+                                         Promise promise);
+
 /// Those of \p open, what is open in the recipe, that must not be: with another value in their
 /// place the judge does not prove what the recipe makes of its example. Empty if all may be.
 llvm::Expected<std::vector<std::string>> wronglyOpen(const RecipeTrial &trial,

@@ -86,7 +86,7 @@ public:
     describe();
     if (llvm::Error error = write(work.path(), first, second))
       return std::move(error);
-    return admit(**before, first, second);
+    return admit(parser, **before, first, second);
   }
 
 private:
@@ -136,8 +136,8 @@ private:
     }
   }
 
-  llvm::Expected<RecipeOutcome> admit(const ParsedProgram &before, const std::string &first,
-                                      const std::string &second) {
+  llvm::Expected<RecipeOutcome> admit(ProgramParser &parser, const ParsedProgram &before,
+                                      const std::string &first, const std::string &second) {
     const RecipeTrial tried = trial(before);
     std::string why;
     auto promise = provenPromise(tried, before, why);
@@ -155,11 +155,26 @@ private:
     auto refusal = whyNotAdmitted(tried, *pass->info->recipe, before, words.promise);
     if (!refusal)
       return refusal.takeError();
+    if (refusal->empty() && !order.like.empty())
+      refusal = whyUnlike(parser, tried);
+    if (!refusal)
+      return refusal.takeError();
     if (!refusal->empty())
       return RecipeOutcome{"", *refusal};
     if (llvm::Error error = write(order.folder, first, second))
       return std::move(error);
     return RecipeOutcome{folderIn(order.folder), ""};
+  }
+
+  /// Why the recipe does not do to the program `like` what was done to it; empty if it does.
+  llvm::Expected<std::string> whyUnlike(ProgramParser &parser, const RecipeTrial &tried) const {
+    auto like = parseFile(parser, order.like, order.flags);
+    if (!like)
+      return like.takeError();
+    auto why = whyNotProven(tried, **like, words.promise);
+    if (why && why->empty())
+      order.say("  proven on the program that was rewritten");
+    return why;
   }
 
   std::string folderIn(StringRef folder) const { return (folder + "/" + words.name).str(); }

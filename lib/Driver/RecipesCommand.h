@@ -17,7 +17,9 @@ int runRecipesCommand(llvm::ArrayRef<const char *> arguments);
 
 /// From which programs a recipe is made, and where it goes.
 struct RecipeOrder {
-  std::string before, after;       ///< files
+  std::string before, after; ///< files
+  /// A file with a program that the recipe has to apply to; empty: `before` alone.
+  std::string like;
   std::string name;                ///< empty: after the kernel
   std::string folder;              ///< where recipes lie
   std::string origin;              ///< where it comes from, a sentence for its description

@@ -3,6 +3,7 @@
 #include "RecipesOfWin.h"
 #include "RecipeFolder.h"
 #include "RecipesCommand.h"
+#include "kb-opt/Agents/Generalizer.h"
 #include "kb-opt/Knowledge/State.h"
 #include "kb-opt/Pipeline/Pipeline.h"
 #include "llvm/Support/FileSystem.h"
@@ -37,8 +38,57 @@ static llvm::Expected<std::string> textBehind(Context &context, llvm::ArrayRef<S
   return made->text;
 }
 
-static llvm::Expected<RecipeOutcome> recipeOf(Context &context, const SearchResult &result,
-                                              size_t index, llvm::StringRef directory) {
+namespace {
+
+/// A step of a winner on its way to a recipe.
+class RecipeOfStep {
+public:
+  RecipeOfStep(Context &context, Model *model, RecipeOrder order, TemporaryDirectory work)
+      : context(context), model(model), order(std::move(order)), work(std::move(work)) {}
+
+  llvm::Expected<RecipeOutcome> run(const RecipePrograms &programs) {
+    order.like = work.file("like.cu");
+    if (llvm::Error error = context.files.write(order.like, programs.before))
+      return std::move(error);
+    RecipePrograms tried = programs;
+    for (unsigned asked = 0;; ++asked) {
+      auto outcome = make(tried);
+      if (!outcome || !outcome->folder.empty() || !model || asked == mostQuestions)
+        return outcome;
+      context.progress.detail("no recipe yet: " + outcome->reason);
+      auto answer = askGeneralizer(*model, tried, outcome->reason);
+      if (!answer)
+        return answer.takeError();
+      if (!answer->answers())
+        return RecipeOutcome{"", outcome->reason + "; asked to generalize it: " + answer->cannot};
+      tried = std::move(answer->programs);
+    }
+  }
+
+private:
+  /// So often is a model asked for one step.
+  static constexpr unsigned mostQuestions = 2;
+
+  llvm::Expected<RecipeOutcome> make(const RecipePrograms &programs) {
+    order.before = work.file("before.cu");
+    order.after = work.file("after.cu");
+    if (llvm::Error error = llvm::joinErrors(context.files.write(order.before, programs.before),
+                                             context.files.write(order.after, programs.after)))
+      return std::move(error);
+    return makeRecipe(order);
+  }
+
+  Context &context;
+  Model *model;
+  RecipeOrder order;
+  TemporaryDirectory work;
+};
+
+} // namespace
+
+static llvm::Expected<RecipeOutcome> recipeOf(Context &context, Model *model,
+                                              const SearchResult &result, size_t index,
+                                              llvm::StringRef directory) {
   auto work = TemporaryDirectory::create("kb-opt-win");
   if (!work)
     return work.takeError();
@@ -47,11 +97,6 @@ static llvm::Expected<RecipeOutcome> recipeOf(Context &context, const SearchResu
   if (!before || !after)
     return llvm::joinErrors(before.takeError(), after.takeError());
   RecipeOrder order;
-  order.before = work->file("before.cu");
-  order.after = work->file("after.cu");
-  if (llvm::Error error = llvm::joinErrors(context.files.write(order.before, *before),
-                                           context.files.write(order.after, *after)))
-    return std::move(error);
   order.folder = recipesFolder(directory);
   order.sandbox = context.options.sandbox;
   order.flags = context.options.flags.value_or(std::vector<std::string>());
@@ -64,11 +109,11 @@ static llvm::Expected<RecipeOutcome> recipeOf(Context &context, const SearchResu
       llvm::is_contained(StateRules::builtin().names(), state))
     order.states = {state};
   order.say = [&](const std::string &text) { context.progress.detail(text); };
-  return makeRecipe(order);
+  return RecipeOfStep(context, model, std::move(order), std::move(*work)).run({*before, *after});
 }
 
-void kbopt::keepRecipes(Context &context, const SearchResult &result, llvm::StringRef directory,
-                        double secondsLeft) {
+void kbopt::keepRecipes(Context &context, Model *model, const SearchResult &result,
+                        llvm::StringRef directory, double secondsLeft) {
   for (auto [index, step] : llvm::enumerate(result.pipeline)) {
     const auto gain = index < result.stepGains.size() ? result.stepGains[index] : std::nullopt;
     if (step.reply.empty() || (gain && *gain < leastGain))
@@ -81,7 +126,7 @@ void kbopt::keepRecipes(Context &context, const SearchResult &result, llvm::Stri
           "; kb-opt recipes from before.cu after.cu makes one");
       continue;
     }
-    auto outcome = recipeOf(context, result, index, directory);
+    auto outcome = recipeOf(context, model, result, index, directory);
     if (!outcome)
       context.progress.line("no recipe of " + what + ": " + llvm::toString(outcome.takeError()));
     else if (outcome->folder.empty())

@@ -29,9 +29,9 @@ public:
 } // namespace
 
 static constexpr ModelRole allRoles[] = {
-    ModelRole::Compose,  ModelRole::Planner, ModelRole::Coder,     ModelRole::Debugger,
-    ModelRole::Verifier, ModelRole::State,   ModelRole::Evaluator, ModelRole::GapAnalyst,
-    ModelRole::Updater,  ModelRole::Minimal};
+    ModelRole::Compose,  ModelRole::Planner, ModelRole::Coder,      ModelRole::Debugger,
+    ModelRole::Verifier, ModelRole::State,   ModelRole::Evaluator,  ModelRole::GapAnalyst,
+    ModelRole::Updater,  ModelRole::Minimal, ModelRole::Generalizer};
 
 static bool isService(const ModelSettings &settings) {
   return settings.provider.kind == ProviderKind::OpenAi ||

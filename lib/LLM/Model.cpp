@@ -8,11 +8,17 @@ using namespace kbopt;
 Model::~Model() = default;
 
 static constexpr std::pair<ModelRole, llvm::StringLiteral> roles[] = {
-    {ModelRole::Compose, "compose"},     {ModelRole::Planner, "planner"},
-    {ModelRole::Coder, "coder"},         {ModelRole::Debugger, "debugger"},
-    {ModelRole::Verifier, "verifier"},   {ModelRole::State, "state"},
-    {ModelRole::Evaluator, "evaluator"}, {ModelRole::GapAnalyst, "gap-analyst"},
-    {ModelRole::Updater, "updater"},     {ModelRole::Minimal, "minimal"},
+    {ModelRole::Compose, "compose"},
+    {ModelRole::Planner, "planner"},
+    {ModelRole::Coder, "coder"},
+    {ModelRole::Debugger, "debugger"},
+    {ModelRole::Verifier, "verifier"},
+    {ModelRole::State, "state"},
+    {ModelRole::Evaluator, "evaluator"},
+    {ModelRole::GapAnalyst, "gap-analyst"},
+    {ModelRole::Updater, "updater"},
+    {ModelRole::Minimal, "minimal"},
+    {ModelRole::Generalizer, "generalizer"},
 };
 
 llvm::StringRef kbopt::roleName(ModelRole role) {

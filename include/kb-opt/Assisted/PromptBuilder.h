@@ -132,12 +132,19 @@ struct VerifierWindow {
   std::vector<std::string> steps; ///< "shared-memory-tiling: staged 'a' …"
 };
 
+/// Two programs of which a comparison made no recipe.
+struct GeneralizerWindow {
+  std::string before, after;
+  std::string reason; ///< why there is none
+};
+
 /// Requests ready to be asked, without a sample number. Functions of their windows.
 ModelRequest composeRequest(const ComposeWindow &window);
 ModelRequest plannerRequest(const PlannerWindow &window);
 ModelRequest coderRequest(const CoderWindow &window);
 ModelRequest debuggerRequest(const DebuggerWindow &window);
 ModelRequest verifierRequest(const VerifierWindow &window);
+ModelRequest generalizerRequest(const GeneralizerWindow &window);
 /// The baseline of KernelBlaster's ablation (`--minimal-agent`): source and task, no pass, no
 /// profile, no memory, no history. Answers like the coder.
 ModelRequest minimalRequest(const CoderWindow &window);
@@ -173,6 +180,7 @@ struct VerifierReply {
 llvm::StringRef composeSchema();
 llvm::StringRef plannerSchema();
 llvm::StringRef verifierSchema();
+llvm::StringRef generalizerSchema();
 /// Errors are `UsageError`s (diagnostics) that name the member at fault, for the model to mend.
 llvm::Expected<ComposeReply> readComposeReply(const llvm::json::Value &answer);
 llvm::Expected<PlannerReply> readPlannerReply(const llvm::json::Value &answer);

@@ -22,16 +22,17 @@ namespace kbopt {
 /// The role that asks. Each role has its own settings, budget and context window
 /// (docs/Model.md says what each is shown and what it answers).
 enum class ModelRole {
-  Compose,    ///< does one step: chooses a pass and fills the anchors, or names a schedule
-  Planner,    ///< picks the pass and the anchors
-  Coder,      ///< fills the anchors
-  Debugger,   ///< repairs what a compiler or a gate refused
-  Verifier,   ///< may reject the winner, nothing else
-  State,      ///< refines or names a performance state
-  Evaluator,  ///< policy evaluation: predicted against achieved
-  GapAnalyst, ///< performance-gap analysis: why they differ
-  Updater,    ///< parameter update: lessons to keep
-  Minimal,    ///< the baseline: whole kernel in, whole kernel out
+  Compose,     ///< does one step: chooses a pass and fills the anchors, or names a schedule
+  Planner,     ///< picks the pass and the anchors
+  Coder,       ///< fills the anchors
+  Debugger,    ///< repairs what a compiler or a gate refused
+  Verifier,    ///< may reject the winner, nothing else
+  State,       ///< refines or names a performance state
+  Evaluator,   ///< policy evaluation: predicted against achieved
+  GapAnalyst,  ///< performance-gap analysis: why they differ
+  Updater,     ///< parameter update: lessons to keep
+  Generalizer, ///< writes a proven rewrite so that a recipe comes of it
+  Minimal,     ///< the baseline: whole kernel in, whole kernel out
 };
 /// "planner", "coder", …
 llvm::StringRef roleName(ModelRole role);
