@@ -381,6 +381,30 @@ std::vector<CaseRecipe> CaseRecipes::around(const ProgramConstants &constants) c
   constexpr size_t mostSizes = 3, mostConstants = 4;
   constexpr int64_t mostTimes = 16;
   size_t runs = 0, taken = 0;
+  auto add = [&](const SizeMap &sizes, uint64_t timesRecorded) {
+    CaseRecipe recipe = derived(sizeText(sizes) + " for " + group);
+    recipe.sizes = sizes;
+    auto isSame = [&](const CaseRecipe &other) { return other.test.name == recipe.test.name; };
+    if (sizes == workload.sizes || find(sizeText(sizes)) || llvm::any_of(all, isSame))
+      return;
+    recipe.test.asksMore = true;
+    recipe.test.timesRecorded = timesRecorded;
+    recipe.seed = 20 + runs;
+    if (auto text = generateMain(workload, signature, "k.cu", recipe.driverRun())) {
+      recipe.run = runs++;
+      recipe.group = group;
+      all.push_back(std::move(recipe));
+    } else {
+      llvm::consumeError(text.takeError()); // the workload has nothing of that size
+    }
+  };
+  // What a candidate does behind a limit of its own is seen where a size is beyond it.
+  constexpr size_t mostBeyond = 6;
+  for (int64_t constant : llvm::reverse(constants.integers))
+    for (const auto &[name, value] : workload.sizes)
+      if (runs < mostBeyond)
+        if (std::optional<SizeMap> sizes = sizesBeyond(name, constant))
+          add(*sizes, /*timesRecorded=*/1);
   if (workload.sizes.size() > mostSizes)
     return all;
   for (int64_t constant : llvm::reverse(constants.integers))
@@ -393,27 +417,39 @@ std::vector<CaseRecipe> CaseRecipes::around(const ProgramConstants &constants) c
           llvm::alignTo(static_cast<uint64_t>(value) + 1, static_cast<uint64_t>(constant)));
       ++taken;
       for (int64_t size : {multiple - 1, multiple, multiple + 1}) {
-        CaseRecipe recipe = derived("");
-        recipe.sizes[name] = size;
-        recipe.test.name = sizeText(recipe.sizes) + " for " + group;
-        auto isSame = [&](const CaseRecipe &other) { return other.test.name == recipe.test.name; };
-        if (admissible(name, size) != size || recipe.sizes == workload.sizes ||
-            find(sizeText(recipe.sizes)) || llvm::any_of(all, isSame))
-          continue;
-        recipe.test.asksMore = true;
-        recipe.test.timesRecorded =
-            llvm::divideCeil(static_cast<uint64_t>(size), static_cast<uint64_t>(value));
-        recipe.seed = 20 + runs;
-        if (auto text = generateMain(workload, signature, "k.cu", recipe.driverRun())) {
-          recipe.run = runs++;
-          recipe.group = group;
-          all.push_back(std::move(recipe));
-        } else {
-          llvm::consumeError(text.takeError()); // the workload has nothing of that size
-        }
+        SizeMap sizes = workload.sizes;
+        sizes[name] = size;
+        if (admissible(name, size) == size)
+          add(sizes, llvm::divideCeil(static_cast<uint64_t>(size), static_cast<uint64_t>(value)));
       }
     }
   return all;
+}
+
+std::optional<SizeMap> CaseRecipes::sizesBeyond(const std::string &name, int64_t limit) const {
+  constexpr int64_t mostLimit = 1 << 16, small = 33;
+  constexpr uint64_t mostBytes = 16 << 20, mostWork = 1 << 26;
+  const int64_t given = workload.sizes.at(name);
+  if (limit < 3 || limit > mostLimit || given > limit)
+    return std::nullopt;
+  // The largest sizes that the owner tests have what belongs together.
+  SizeMap sizes = workload.sizes;
+  if (workload.testSizes.empty())
+    for (auto &[other, value] : sizes)
+      value = admissible(other, std::min(value, small));
+  else
+    sizes = workload.testSizes.back();
+  // Values that go up to the size are beyond the limit in half of the places.
+  sizes[name] = admissible(name, 2 * limit + 1);
+  uint64_t work = 1;
+  for (const auto &[other, value] : sizes)
+    work = llvm::SaturatingMultiply(work, static_cast<uint64_t>(std::max<int64_t>(1, value)));
+  llvm::Expected<uint64_t> bytes = bufferBytes(workload, signature, sizes);
+  if (!bytes)
+    llvm::consumeError(bytes.takeError());
+  if (!bytes || *bytes > mostBytes || work > mostWork || sizes[name] <= limit)
+    return std::nullopt;
+  return sizes;
 }
 
 const CaseRecipe *CaseRecipes::find(llvm::StringRef name) const {

@@ -113,6 +113,9 @@ private:
   void addLargeSizes();
   void numberRuns();
   CaseRecipe derived(llvm::StringRef name) const;
+  /// The sizes of a case in which the size \p name is far above \p limit, which those of the
+  /// workload are not, and all others are small; nothing if that would be much work.
+  std::optional<SizeMap> sizesBeyond(const std::string &name, int64_t limit) const;
   /// The larger run \p far with inputs that fill counters and sums.
   void addFilled(const CaseRecipe &far);
   /// The recorded run with other inputs, which the original is asked for first.

@@ -139,6 +139,36 @@ TEST(CaseRecipes, AroundACandidatesConstantsAreDataAndSizes) {
     EXPECT_TRUE(each.distribution) << "a program has no sizes";
 }
 
+TEST(CaseRecipes, ACandidatesLimitIsExceededWhereAllElseIsSmall) {
+  const CaseRecipes recipes(
+      llvm::cantFail(parseWorkload(R"~(
+entry: count
+sizes: {n: 1000000, bins: 48}
+test-sizes: [{n: 1, bins: 1}, {n: 300, bins: 5}]
+parameters:
+  - {name: bin, type: i32, shape: n, role: in, init: "range(0, bins)"}
+  - {name: counts, type: i32, shape: bins, role: inout}
+  - {name: n, value: n}
+  - {name: bins, value: bins}
+)~",
+                                   "w.yaml")),
+      {"count",
+       false,
+       "void",
+       {{"bin", "const int *"}, {"counts", "int *"}, {"n", "int"}, {"bins", "int"}},
+       "k.cu:1:1"});
+  std::set<std::string> beyond;
+  for (const CaseRecipe &each : recipes.around({{}, {16, 512, 1024}}))
+    if (!each.distribution && each.sizes.at("n") == 300) {
+      beyond.insert(each.test.name);
+      EXPECT_TRUE(each.test.asksMore);
+      EXPECT_EQ(each.test.timesRecorded, 1u) << "it is small";
+    }
+  // The given 48 bins are beyond a limit of 16 already.
+  EXPECT_EQ(beyond, (std::set<std::string>{"bins=1025 n=300 for 16, 512, 1024",
+                                           "bins=2049 n=300 for 16, 512, 1024"}));
+}
+
 TEST(CaseRecipes, KeepToSizesThatCallersPass) {
   CaseRecipes recipes(
       llvm::cantFail(parseWorkload(
