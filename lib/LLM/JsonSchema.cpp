@@ -300,6 +300,12 @@ static std::string alternatives(const json::Array &values,
   return llvm::join(texts, " | ");
 }
 
+/// " (at most 8)" where \p schema limits \p keyword to 8.
+static std::string atMost(const json::Object &schema, StringRef keyword, StringRef unit) {
+  std::optional<int64_t> limit = schema.getInteger(keyword);
+  return limit ? " (at most " + std::to_string(*limit) + unit.str() + ")" : "";
+}
+
 static std::string shapeOfObject(const json::Object &schema) {
   const json::Object *properties = schema.getObject("properties");
   const json::Array *required = schema.getArray("required");
@@ -341,7 +347,9 @@ std::string kbopt::shapeOf(const json::Value &schema) {
   StringRef type = object->getString("type").value_or("any");
   if (type == "array") {
     const json::Value *items = object->get("items");
-    return "[" + (items ? shapeOf(*items) : "any") + ", …]";
+    return "[" + (items ? shapeOf(*items) : "any") + ", …]" + atMost(*object, "maxItems", "");
   }
+  if (type == "string")
+    return "string" + atMost(*object, "maxLength", " characters");
   return type == "object" ? "{}" : type.str();
 }

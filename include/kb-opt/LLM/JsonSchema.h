@@ -26,7 +26,8 @@ std::optional<std::string> mismatch(const llvm::json::Value &value,
                                     const llvm::json::Value &schema);
 
 /// \p schema as people write a form, for prompts: {"edits": [{"anchor": string}, …],
-/// "promise"?: "bitwise" | "reassociates"}. Limits on numbers and sizes are left to the check.
+/// "promise"?: "bitwise" | "reassociates"}, with the most items and characters that are allowed.
+/// Other limits are left to the check.
 std::string shapeOf(const llvm::json::Value &schema);
 
 } // namespace kbopt

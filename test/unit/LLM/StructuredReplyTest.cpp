@@ -68,6 +68,9 @@ TEST(Schema, AFormForPeople) {
                   "properties":{"anchor":{"type":"string"},"line":{"type":"integer"}}}},
                 "summary":{"type":"string"},"promise":{"enum":["bitwise","reassociates"]}}})")),
       R"({"summary": string, "edits": [{"anchor": string, "line"?: integer}, …], "promise"?: "bitwise" | "reassociates"})");
+  EXPECT_EQ(
+      shapeOf(parsed(R"({"type":"array","maxItems":8,"items":{"type":"string","maxLength":400}})")),
+      "[string (at most 400 characters), …] (at most 8)");
   EXPECT_EQ(shapeOf(parsed(R"({"anyOf":[{"type":["string","null"]},{"type":"object"}]})")),
             "string | null | {}");
 }
