@@ -38,7 +38,7 @@ std::vector<TestCase> RecordedCases::launchCases() {
 }
 
 std::vector<TestCase> RecordedCases::casesFor(const ProgramArtefacts &program) {
-  constexpr size_t mostOfAKind = 12;
+  constexpr size_t mostOfAKind = 24;
   const ProgramConstants own = textConstants(program.text).without(constants, mostOfAKind);
   std::vector<TestCase> all;
   if (own.empty())
