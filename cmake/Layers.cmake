@@ -43,7 +43,7 @@ kbopt_layer(Candidate PCH Clang
   USES Support Core Target Store Source Analysis Plan Eval Screen Knowledge Assisted Rewrite Policy Pipeline Report Findings Agents kbrt
   PACKAGES clang-cpp MLIR LLVM)
 kbopt_layer(Driver PCH Clang
-  USES Candidate Findings Lock Support Core Target Store Source Analysis Raise Plan Eval LLM Knowledge Assisted Rewrite Policy
+  USES Candidate Agents Findings Lock Support Core Target Store Source Analysis Raise Plan Eval LLM Knowledge Assisted Rewrite Policy
        Pipeline Report kbrt
   PACKAGES clang-cpp MLIR LLVM)
 
