@@ -3,6 +3,7 @@
 #include "RenamedText.h"
 #include "kb-opt/Rewrite/AstTools.h"
 #include "kb-opt/Rewrite/MakeRecipe.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Regex.h"
 
@@ -102,6 +103,23 @@ std::string replaceWord(StringRef text, StringRef name, StringRef other) {
   return result + text.str();
 }
 
+/// What a function names, the extents of its arrays included.
+class References : public DynamicRecursiveASTVisitor {
+public:
+  static std::vector<DeclRefExpr *> in(const FunctionDecl *function) {
+    References references;
+    references.TraverseStmt(function->getBody());
+    return references.found;
+  }
+  bool VisitDeclRefExpr(DeclRefExpr *each) override {
+    found.push_back(each);
+    return true;
+  }
+
+private:
+  std::vector<DeclRefExpr *> found;
+};
+
 /// Whether the order of parameters is said in one place: no other declaration, no other call.
 bool mayReverse(const ParsedProgram &program, const FunctionDecl *kernel) {
   if (kernel->getNumParams() < 2 || kernel->getPreviousDecl())
@@ -141,7 +159,7 @@ std::string kbopt::renamedVariant(const ParsedProgram &program, StringRef kernel
       edits.add(each->getSourceRange(), written(each->getRHS()->getSourceRange()) + " " +
                                             mark.str() + " " +
                                             written(each->getLHS()->getSourceRange()));
-  for (const auto *each : ast::findAll<DeclRefExpr>(function->getBody()))
+  for (const DeclRefExpr *each : References::in(function))
     if (auto name = names.find(each->getDecl()->getNameAsString());
         name != names.end() && llvm::isa<VarDecl>(each->getDecl()))
       edits.add(each->getSourceRange(), name->second);
