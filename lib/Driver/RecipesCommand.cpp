@@ -168,7 +168,8 @@ llvm::Expected<ExitStatus> explain(const RecipesOptions &options) {
                  << "\n";
   for (StringRef open : info.recipe->open)
     llvm::outs() << "open: " << open << "\n";
-  llvm::outs() << "applies to kernels like:\n" << info.recipe->kernel << "\n";
+  if (!info.recipe->kernel.empty())
+    llvm::outs() << "applies to kernels like:\n" << info.recipe->kernel << "\n";
   return ExitStatus::Success;
 }
 

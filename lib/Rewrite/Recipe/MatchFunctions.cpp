@@ -81,7 +81,8 @@ public:
 
 private:
   bool matchOpen(unsigned number, const Expr *a, const Expr *b);
-  bool matchVariable(const Decl *a, const Decl *b);
+  bool matchDeclaration(const Decl *a, const Decl *b);
+  bool matchAssembly(const GCCAsmStmt *a, const GCCAsmStmt *b);
   bool matchReference(const DeclRefExpr *a, const DeclRefExpr *b);
   bool matchBinary(const BinaryOperator *a, const BinaryOperator *b);
   bool matchCall(const CallExpr *a, const CallExpr *b);
@@ -161,7 +162,11 @@ bool Matcher::bind(const ValueDecl *a, const ValueDecl *b) {
   return true;
 }
 
-bool Matcher::matchVariable(const Decl *a, const Decl *b) {
+bool Matcher::matchDeclaration(const Decl *a, const Decl *b) {
+  if (const auto *alias = llvm::dyn_cast<TypedefNameDecl>(a)) {
+    const auto *other = llvm::dyn_cast<TypedefNameDecl>(b);
+    return other && canonical(alias->getUnderlyingType()) == canonical(other->getUnderlyingType());
+  }
   const auto *x = llvm::dyn_cast<VarDecl>(a), *y = llvm::dyn_cast<VarDecl>(b);
   return x && y && x->hasAttr<CUDASharedAttr>() == y->hasAttr<CUDASharedAttr>() &&
          x->getStorageClass() == y->getStorageClass() && bind(x, y) &&
@@ -216,6 +221,25 @@ bool Matcher::matchFor(const ForStmt *a, const ForStmt *b) {
          matchIncrement(a->getInc(), b->getInc()) && match(a->getBody(), b->getBody());
 }
 
+bool Matcher::matchAssembly(const GCCAsmStmt *a, const GCCAsmStmt *b) {
+  auto isSameConstraint = [&](auto constraintOf, unsigned count, unsigned others) {
+    for (unsigned i = 0; i != count && i != others; ++i)
+      if (constraintOf(a, i) != constraintOf(b, i))
+        return false;
+    return count == others;
+  };
+  return a->getAsmString() == b->getAsmString() && a->isVolatile() == b->isVolatile() &&
+         isSameConstraint(
+             [](const GCCAsmStmt *each, unsigned i) { return each->getOutputConstraint(i); },
+             a->getNumOutputs(), b->getNumOutputs()) &&
+         isSameConstraint(
+             [](const GCCAsmStmt *each, unsigned i) { return each->getInputConstraint(i); },
+             a->getNumInputs(), b->getNumInputs()) &&
+         isSameConstraint([](const GCCAsmStmt *each, unsigned i) { return each->getClobber(i); },
+                          a->getNumClobbers(), b->getNumClobbers()) &&
+         matchChildren(a, b);
+}
+
 /// Whether two expressions of one class without operands, or what they have besides, are the same.
 bool Matcher::matchLeaf(const Expr *a, const Expr *b) {
   if (const auto *x = llvm::dyn_cast<IntegerLiteral>(a))
@@ -224,14 +248,20 @@ bool Matcher::matchLeaf(const Expr *a, const Expr *b) {
     return x->getValue().bitwiseIsEqual(llvm::cast<FloatingLiteral>(b)->getValue());
   if (const auto *x = llvm::dyn_cast<CXXBoolLiteralExpr>(a))
     return x->getValue() == llvm::cast<CXXBoolLiteralExpr>(b)->getValue();
+  if (const auto *x = llvm::dyn_cast<CharacterLiteral>(a))
+    return x->getValue() == llvm::cast<CharacterLiteral>(b)->getValue();
+  if (const auto *x = llvm::dyn_cast<CXXDefaultArgExpr>(a))
+    return match(x->getExpr(), llvm::cast<CXXDefaultArgExpr>(b)->getExpr());
   if (const auto *x = llvm::dyn_cast<UnaryOperator>(a))
     return x->getOpcode() == llvm::cast<UnaryOperator>(b)->getOpcode();
   if (const auto *x = llvm::dyn_cast<MemberExpr>(a))
     return x->getMemberNameInfo().getAsString() ==
            llvm::cast<MemberExpr>(b)->getMemberNameInfo().getAsString();
-  if (llvm::isa<ExplicitCastExpr, UnaryExprOrTypeTraitExpr>(a))
+  if (llvm::isa<ExplicitCastExpr, UnaryExprOrTypeTraitExpr, CXXConstructExpr, ImplicitValueInitExpr,
+                CXXScalarValueInitExpr>(a))
     return canonical(a->getType()) == canonical(b->getType());
-  return llvm::isa<ArraySubscriptExpr, CallExpr, ConditionalOperator, InitListExpr>(a);
+  return llvm::isa<ArraySubscriptExpr, CallExpr, ConditionalOperator, InitListExpr, ConstantExpr,
+                   CXXNullPtrLiteralExpr>(a);
 }
 
 bool Matcher::matchChildren(const Stmt *a, const Stmt *b) {
@@ -245,6 +275,11 @@ bool Matcher::matchChildren(const Stmt *a, const Stmt *b) {
 bool Matcher::match(const Stmt *a, const Stmt *b) {
   if (!a || !b)
     return !a && !b;
+  // How far a loop is unrolled is no part of what it computes.
+  if (const auto *attributed = llvm::dyn_cast<AttributedStmt>(a))
+    return match(attributed->getSubStmt(), b);
+  if (const auto *attributed = llvm::dyn_cast<AttributedStmt>(b))
+    return match(a, attributed->getSubStmt());
   const auto *x = llvm::dyn_cast<Expr>(a), *y = llvm::dyn_cast<Expr>(b);
   if (x && y) {
     a = x = ast::strip(x);
@@ -271,14 +306,16 @@ bool Matcher::match(const Stmt *a, const Stmt *b) {
     const auto *others = llvm::cast<DeclStmt>(b);
     return llvm::equal(
         declarations->decls(), others->decls(),
-        [&](const Decl *each, const Decl *other) { return matchVariable(each, other); });
+        [&](const Decl *each, const Decl *other) { return matchDeclaration(each, other); });
   }
   if (const auto *call = llvm::dyn_cast<CallExpr>(a))
     return matchCall(call, llvm::cast<CallExpr>(b));
+  if (const auto *assembly = llvm::dyn_cast<GCCAsmStmt>(a))
+    return matchAssembly(assembly, llvm::cast<GCCAsmStmt>(b));
   if (x && y)
     return matchLeaf(x, y) && matchChildren(a, b);
   const bool isKnown = llvm::isa<CompoundStmt, IfStmt, WhileStmt, DoStmt, ReturnStmt, BreakStmt,
-                                 ContinueStmt, NullStmt>(a);
+                                 ContinueStmt, NullStmt, SwitchStmt, CaseStmt, DefaultStmt>(a);
   return isKnown && matchChildren(a, b);
 }
 

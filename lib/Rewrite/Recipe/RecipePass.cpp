@@ -21,7 +21,8 @@ llvm::Expected<Rewrite> RecipePass::rewrite(const PassContext &context, const Si
     return decline("it is a template, lies in a header, or is not launched here");
   const std::string other = "it is another kernel than that of '" + info->name.str() + "'";
   // Most kernels are told apart without parsing anything.
-  if (!mayStandFor(tokenCounts(recipe.kernel, recipe.open), !recipe.open.empty(),
+  if (!recipe.kernel.empty() &&
+      !mayStandFor(tokenCounts(recipe.kernel, recipe.open), !recipe.open.empty(),
                    tokenCounts(context.text(function->getSourceRange()))))
     return decline(other);
   llvm::Expected<const ExampleProgram &> example =

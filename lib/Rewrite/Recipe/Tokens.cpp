@@ -160,6 +160,7 @@ StringRef kbopt::changedKernelIn(StringRef before, StringRef after) {
     for (StringRef kernel : kernels)
       if (!kept.count(tokenText(kernel)))
         return kernel;
+    return ""; // its launches alone changed
   }
   return kernels.empty() ? "" : kernels.front();
 }
