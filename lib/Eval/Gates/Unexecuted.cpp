@@ -112,6 +112,8 @@ static Expected<GateRecord> holdToOwnCases(GateContext &context, function_ref<bo
   for (const TestCase &test : context.judge.cases.casesFor(*context.candidate.program)) {
     if (isDone())
       break;
+    if (isOfUploadsAlone(context, test))
+      continue;
     Expected<bool> allowed = consents(context.judge, test);
     if (!allowed)
       return allowed.takeError();

@@ -90,6 +90,9 @@ bool isKnownWord(StringRef word) {
   return llvm::is_contained(words, word);
 }
 
+/// What a block may ask for without cudaFuncSetAttribute.
+constexpr uint64_t mostShared = 48 << 10;
+
 llvm::Error noRecipe(const llvm::Twine &why) { return llvm::createStringError(why.str()); }
 
 } // namespace
@@ -149,6 +152,13 @@ llvm::Expected<ChangedLaunch> kbopt::changedLaunch(const ParsedProgram &program,
         found = index;
     return found;
   };
+  if (Expr::EvalResult bytes; after.shared && !after.shared->isValueDependent() &&
+                              after.shared->EvaluateAsInt(bytes, after.host->getASTContext()) &&
+                              bytes.Val.getInt().ugt(mostShared))
+    return noRecipe("the launch of its examples/after.cu has " +
+                    llvm::toString(bytes.Val.getInt(), 10) +
+                    " bytes of dynamic shared memory; the host has to allow more than 49152, and "
+                    "what it does beside the launch does not come along");
   ChangedLaunch launch;
   const bool isSameFunction = before.host->getNameAsString() == after.host->getNameAsString();
   for (auto [part, old, now] : {std::tuple(&launch.grid, before.grid, after.grid),
