@@ -118,12 +118,15 @@ llvm::Expected<double> NodeJudgements::acceptedUs(const NodeId &id, const Timing
 
 //===-- What the search is told -------------------------------------------===//
 
-static void addVerdict(const Verdict &verdict, NodeJudgement &judgement) {
+static void addVerdict(const Verdict &verdict, const CompileCommand &command,
+                       NodeJudgement &judgement) {
   judgement.verdict = verdict.kind;
   judgement.gate = verdict.gate;
   judgement.failure = verdict.failure;
-  judgement.reason = verdict.reason;
-  judgement.details = verdict.details;
+  judgement.reason = withShownName(verdict.reason, command);
+  judgement.details.clear();
+  for (const std::string &each : verdict.details)
+    judgement.details.push_back(withShownName(each, command));
 }
 
 /// What launches take is the chip's figure, as far as the kernels leave time for it.
@@ -178,7 +181,7 @@ llvm::Expected<NodeJudgement> NodeJudgements::judge(const NodeId &id, JudgeEffor
     return record.takeError();
   const Verdict &verdict = record->verdict;
   NodeJudgement judgement;
-  addVerdict(verdict, judgement);
+  addVerdict(verdict, setup.tools.input.command, judgement);
   if (record->speed) {
     addSpeed(*record->speed, setup.chip, judgement);
     judgement.code = nodes.codeWithHost(record->speed->code, id);
@@ -219,7 +222,7 @@ llvm::Expected<NodeJudgement> NodeJudgements::examine(const NodeId &id, const No
     return verdict.takeError();
   NodeJudgement judgement = judged;
   if (verdict->kind == VerdictKind::Incorrect)
-    addVerdict(*verdict, judgement);
+    addVerdict(*verdict, setup.tools.input.command, judgement);
   return judgement;
 }
 

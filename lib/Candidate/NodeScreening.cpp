@@ -200,7 +200,7 @@ llvm::Expected<NodeJudgement> NodeScreening::screen(const NodeId &id) {
   NodeJudgement judgement;
   judgement.verdict = screened->verdict;
   judgement.failure = screened->failure;
-  judgement.reason = screened->reason;
+  judgement.reason = withShownName(screened->reason, setup.tools.input.command);
   judgement.timeUs = screened->us;
   if (screened->verdict != VerdictKind::Screened)
     return judgement;

@@ -271,3 +271,12 @@ llvm::Expected<CompileCommand> kbopt::findCompileCommand(const CommandQuery &que
                                         "say -x cu after -- if it is", ExitStatus::Diagnostics);
   return command;
 }
+
+std::string kbopt::withShownName(std::string text, const CompileCommand &command) {
+  if (command.file.empty() || command.file == command.shownFile)
+    return text;
+  for (size_t at = 0; (at = text.find(command.file, at)) != std::string::npos;
+       at += command.shownFile.size())
+    text.replace(at, command.file.size(), command.shownFile);
+  return text;
+}

@@ -131,6 +131,10 @@ std::string sourceFolderOf(llvm::StringRef database);
 /// Fails with a `UsageError` (environment) that says how to install it.
 llvm::Expected<std::string> findClang();
 
+/// \p text with the name that the user gave the program in place of its path: what is told goes to
+/// models as well, and is the same on every machine.
+std::string withShownName(std::string text, const CompileCommand &command);
+
 } // namespace kbopt
 
 #endif // KBOPT_SOURCE_COMPILECOMMAND_H

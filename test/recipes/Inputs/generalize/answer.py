@@ -30,5 +30,6 @@ answers = {
     "generalizer": {"edits": [{"program": "after", "old": launch,
                                "new": "rmsRows<<<(rows + kThreads / 32 - 1) / (kThreads / 32), kThreads>>>"}]},
     "evaluator": {"findings": []}, "gap-analyst": {"causes": []}, "updater": {"lessons": []},
+    "verifier": {"verdict": "accept", "reason": "the same work"},
 }
 print(json.dumps(answers[role]))
