@@ -24,7 +24,10 @@ static std::string edit(RecipePrograms &programs, const json::Value &answer) {
     const std::string place = "$.edits[" + std::to_string(index) + "].old: ";
     // The workload is not shown, and is no place for an edit.
     const size_t shown = old.empty() ? 0 : StringRef(withoutWorkload(text)).count(old);
-    if (shown != 1 || StringRef(text).count(old) != 1)
+    const size_t count = old.empty() ? 0 : StringRef(text).count(old);
+    if (shown == 1 && count > 1)
+      return place + "it occurs in the workload of '" + name.str() + "' as well; give more text";
+    if (count != 1 || shown != 1)
       return place + "it occurs " + std::to_string(shown) + " times in '" + name.str() +
              "', expected once";
     text.replace(text.find(old.str()), old.size(), each.getString("new")->str());

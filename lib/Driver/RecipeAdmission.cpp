@@ -90,8 +90,17 @@ private:
     said.split(lines, '\n');
     for (StringRef line : lines)
       if (line.contains("failed") || line.contains("undecided") || line.contains("error:"))
-        return line.trim().str();
-    return lines.front().trim().str();
+        return withoutFolder(line.trim().str());
+    return withoutFolder(lines.front().trim().str());
+  }
+
+  /// \p text without the path of the private folder, which is another one each time: what is said
+  /// here goes to models, too.
+  std::string withoutFolder(std::string text) const {
+    const std::string path = folder.file("");
+    for (size_t at; (at = text.find(path)) != std::string::npos;)
+      text.erase(at, path.size());
+    return text;
   }
 
   const RecipeTrial &trial;
