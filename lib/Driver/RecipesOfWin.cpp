@@ -46,35 +46,60 @@ public:
   RecipeOfStep(Context &context, Model *model, RecipeOrder order, TemporaryDirectory work)
       : context(context), model(model), order(std::move(order)), work(std::move(work)) {}
 
-  llvm::Expected<RecipeOutcome> run(const RecipePrograms &programs) {
-    order.like = work.file("like.cu");
-    if (llvm::Error error = context.files.write(order.like, programs.before))
-      return std::move(error);
-    RecipePrograms tried = programs;
-    for (unsigned asked = 0;; ++asked) {
-      auto outcome = make(tried);
-      if (!outcome || !outcome->folder.empty() || !model || asked == mostQuestions)
+  /// Makes the recipe of the first of \p choices that becomes one. A model is asked about the first
+  /// alone, where none does.
+  llvm::Expected<RecipeOutcome> run(llvm::ArrayRef<RecipePrograms> choices) {
+    std::optional<RecipeOutcome> first;
+    for (const RecipePrograms &each : choices) {
+      ofFirst = &each == choices.begin();
+      auto outcome = make(each, each);
+      if (!outcome || !outcome->folder.empty())
         return outcome;
       context.progress.detail("no recipe yet: " + outcome->reason);
-      auto answer = askGeneralizer(*model, tried, outcome->reason);
-      if (!answer)
-        return answer.takeError();
-      if (!answer->answers())
-        return RecipeOutcome{"", outcome->reason + "; asked to generalize it: " + answer->cannot};
-      tried = std::move(answer->programs);
+      if (!first)
+        first = std::move(*outcome);
     }
+    ofFirst = true;
+    return model ? generalize(choices.front(), std::move(*first)) : std::move(*first);
   }
+  /// Whether what was tried last is the first choice.
+  bool isOfFirst() const { return ofFirst; }
 
 private:
   /// So often is a model asked for one step.
   static constexpr unsigned mostQuestions = 2;
 
-  llvm::Expected<RecipeOutcome> make(const RecipePrograms &programs) {
+  /// Asks a model to write what was \p rewritten so that it makes a recipe; \p outcome says why it
+  /// does not.
+  llvm::Expected<RecipeOutcome> generalize(const RecipePrograms &rewritten, RecipeOutcome outcome) {
+    RecipePrograms tried = rewritten;
+    for (unsigned asked = 0; asked != mostQuestions; ++asked) {
+      auto answer = askGeneralizer(*model, tried, outcome.reason);
+      if (!answer)
+        return answer.takeError();
+      if (!answer->answers())
+        return RecipeOutcome{"", outcome.reason + "; asked to generalize it: " + answer->cannot};
+      tried = std::move(answer->programs);
+      auto made = make(tried, rewritten);
+      if (!made || !made->folder.empty())
+        return made;
+      outcome = std::move(*made);
+      context.progress.detail("no recipe yet: " + outcome.reason);
+    }
+    return outcome;
+  }
+
+  /// A recipe of \p programs that also does to what was \p rewritten what was done to it.
+  llvm::Expected<RecipeOutcome> make(const RecipePrograms &programs,
+                                     const RecipePrograms &rewritten) {
     order.before = work.file("before.cu");
     order.after = work.file("after.cu");
-    if (llvm::Error error = llvm::joinErrors(context.files.write(order.before, programs.before),
-                                             context.files.write(order.after, programs.after)))
-      return std::move(error);
+    order.like = work.file("like.cu");
+    for (const auto &[file, text] :
+         {std::pair(order.before, &programs.before), std::pair(order.after, &programs.after),
+          std::pair(order.like, &rewritten.before)})
+      if (llvm::Error error = context.files.write(file, *text))
+        return std::move(error);
     return makeRecipe(order);
   }
 
@@ -82,20 +107,39 @@ private:
   Model *model;
   RecipeOrder order;
   TemporaryDirectory work;
+  bool ofFirst = true;
 };
 
 } // namespace
 
+/// What the steps to \p index made of the original program, and what that step made of the program
+/// before it. A recipe of the whole way applies to more: other programs seldom are what a step
+/// made.
+static llvm::Expected<std::vector<RecipePrograms>>
+programsOf(Context &context, llvm::ArrayRef<Step> pipeline, size_t index) {
+  auto after = textBehind(context, pipeline, index + 1);
+  if (!after)
+    return after.takeError();
+  std::vector<RecipePrograms> choices{{context.text, *after}};
+  if (index == 0)
+    return choices;
+  auto before = textBehind(context, pipeline, index);
+  if (!before)
+    return before.takeError();
+  choices.push_back({std::move(*before), std::move(*after)});
+  return choices;
+}
+
+/// \p isWhole tells whether the recipe is of the whole way.
 static llvm::Expected<RecipeOutcome> recipeOf(Context &context, Model *model,
                                               const SearchResult &result, size_t index,
-                                              llvm::StringRef directory) {
+                                              llvm::StringRef directory, bool &isWhole) {
   auto work = TemporaryDirectory::create("kb-opt-win");
   if (!work)
     return work.takeError();
-  auto before = textBehind(context, result.pipeline, index),
-       after = textBehind(context, result.pipeline, index + 1);
-  if (!before || !after)
-    return llvm::joinErrors(before.takeError(), after.takeError());
+  auto choices = programsOf(context, result.pipeline, index);
+  if (!choices)
+    return choices.takeError();
   RecipeOrder order;
   order.folder = recipesFolder(directory);
   order.sandbox = context.options.sandbox;
@@ -109,12 +153,18 @@ static llvm::Expected<RecipeOutcome> recipeOf(Context &context, Model *model,
       llvm::is_contained(StateRules::builtin().names(), state))
     order.states = {state};
   order.say = [&](const std::string &text) { context.progress.detail(text); };
-  return RecipeOfStep(context, model, std::move(order), std::move(*work)).run({*before, *after});
+  RecipeOfStep maker(context, model, std::move(order), std::move(*work));
+  auto outcome = maker.run(*choices);
+  isWhole = maker.isOfFirst();
+  return outcome;
 }
 
 void kbopt::keepRecipes(Context &context, Model *model, const SearchResult &result,
                         llvm::StringRef directory, double secondsLeft) {
-  for (auto [index, step] : llvm::enumerate(result.pipeline)) {
+  // The last one first: its way includes those of the steps before it.
+  bool isDone = false;
+  for (size_t index = result.pipeline.size(); index-- > 0 && !isDone;) {
+    const Step &step = result.pipeline[index];
     const auto gain = index < result.stepGains.size() ? result.stepGains[index] : std::nullopt;
     if (step.reply.empty() || (gain && *gain < leastGain))
       continue;
@@ -126,7 +176,9 @@ void kbopt::keepRecipes(Context &context, Model *model, const SearchResult &resu
           "; kb-opt recipes from before.cu after.cu makes one");
       continue;
     }
-    auto outcome = recipeOf(context, model, result, index, directory);
+    bool isWhole = false;
+    auto outcome = recipeOf(context, model, result, index, directory, isWhole);
+    isDone = outcome && !outcome->folder.empty() && isWhole;
     if (!outcome)
       context.progress.line("no recipe of " + what + ": " + llvm::toString(outcome.takeError()));
     else if (outcome->folder.empty())

@@ -14,7 +14,7 @@
 namespace kbopt {
 
 /// The kernel of \p before that \p after changes, from `__global__` to the end of its body, by its
-/// tokens alone; empty if there is none, or if of several kernels the launches alone changed.
+/// tokens alone; of several whose launches alone changed, the first. Empty if there is none.
 llvm::StringRef changedKernelIn(llvm::StringRef before, llvm::StringRef after);
 
 class RecipePass : public RewritePass {

@@ -23,9 +23,16 @@ public:
     chooseParameters();
     if (llvm::Error error = replaceKernel())
       return std::move(error);
-    for (const LaunchFact &launch : kernel.launches)
+    bool isReplaced = false;
+    for (const LaunchFact &launch : kernel.launches) {
+      if (example.keepsKernel && isOtherWay(context.parsed(), launch))
+        continue;
       if (llvm::Error error = replaceLaunch(launch))
         return std::move(error);
+      isReplaced = true;
+    }
+    if (!isReplaced)
+      return decline("'" + kernel.name() + "' is launched only where another kernel cannot");
     if (llvm::Error error = addIncludes())
       return std::move(error);
     return std::move(rewrite);
@@ -44,11 +51,11 @@ private:
       if (meanings.size() == 1) // else it is the name of loops' variables
         names[name] = *meanings.begin();
     const std::string own = kernel.function()->getNameAsString();
-    for (const DeviceDeclaration &each : example.made)
-      names[each.name] =
-          each.name == example.kernel->getNameAsString() ? own : context.freshName(each.name);
-    if (!names.count(example.launched)) // the kernel stays, launched otherwise
-      names[example.launched] = own;
+    for (const Definition &each : example.made)
+      if (!each.name.empty()) // an unnamed namespace
+        names[each.name] =
+            each.name == example.kernel->getNameAsString() ? own : context.freshName(each.name);
+    names.try_emplace(example.kernel->getNameAsString(), own); // it stays, launched otherwise
     for (const auto &[number, expr] : match.open)
       opened[openName(number)] = textOf(expr);
     keepApart();
@@ -77,7 +84,7 @@ private:
       for (const auto *reference : ast::findAll<DeclRefExpr>(expr))
         if (llvm::isa<VarDecl>(reference->getDecl()))
           taken.insert(reference->getDecl()->getNameAsString());
-    for (const DeviceDeclaration &each : example.made)
+    for (const Definition &each : example.made)
       for (const TextToken &token : tokensOf(each.text))
         if (token.isName && taken.count(token.text.str()))
           names.try_emplace(token.text.str(), context.freshName(token.text));
@@ -93,21 +100,23 @@ private:
     return nullptr;
   }
 
-  /// What the new kernel is given: the example's parameters but for those that open expressions
-  /// alone had used, and those that the program's open expressions use.
+  /// Whether \p argument of the example's launch is none in the program: open expressions alone
+  /// had used it.
+  bool isLeftOut(StringRef argument) const {
+    const ParmVarDecl *theirs = passedOn(argument);
+    return theirs && !match.bindings.count(theirs) && !example.parameters.empty();
+  }
+
+  /// What the new kernel is given: the example's parameters but for those that are left out, and
+  /// those that the program's open expressions use.
   void chooseParameters() {
-    std::string list;
-    auto add = [&](const std::string &text) { list += (list.empty() ? "" : ", ") + text; };
-    for (auto [index, argument] : llvm::enumerate(example.launch.arguments)) {
-      const ParmVarDecl *theirs = passedOn(argument);
-      if (theirs && !match.bindings.count(theirs) && !example.parameters.empty())
-        continue;
-      arguments.push_back(argument);
-      if (index < example.parameters.size())
-        add(renamed(example.parameters[index], names));
-    }
     if (example.parameters.empty())
       return;
+    std::string list;
+    auto add = [&](const std::string &text) { list += (list.empty() ? "" : ", ") + text; };
+    for (auto [argument, parameter] : llvm::zip(example.ways.front().arguments, example.parameters))
+      if (!isLeftOut(argument))
+        add(renamed(parameter, names));
     for (const ParmVarDecl *parameter : match.extra)
       add(context.text(parameter->getSourceRange()).str());
     parameters = list;
@@ -137,16 +146,17 @@ private:
     if (example.made.empty())
       return llvm::Error::success();
     std::string text;
-    for (const DeviceDeclaration &each : example.made)
+    for (const Definition &each : example.made)
       text += (text.empty() ? "" : "\n\n") + inProgram(withOption(each));
     AnchorOrReason anchor = anchorOf(context.parsed(), kernel.function());
     if (!anchor)
       return decline(anchor.reason());
-    return rewrite.edits.replaceAll(*anchor, text);
+    return example.keepsKernel ? rewrite.edits.insertAfter(*anchor, "\n\n" + text)
+                               : rewrite.edits.replaceAll(*anchor, text);
   }
 
   /// The declaration, a constant with the value that the options give it.
-  std::string withOption(const DeviceDeclaration &made) const {
+  std::string withOption(const Definition &made) const {
     for (const auto &[name, value] : options.all())
       if (const auto *variable = llvm::dyn_cast<VarDecl>(made.declaration);
           variable && name == made.name && variable->getInit()) {
@@ -194,12 +204,53 @@ private:
     return passed;
   }
 
+  /// The configuration of \p way, for \p launch; \p written gives a text its names there.
+  std::string configurationOf(const ChangedLaunch &way, const LaunchFact &launch,
+                              llvm::function_ref<std::string(StringRef)> written) const {
+    auto part = [&](const ChangedLaunch::Part &change, const Expr *old) -> std::string {
+      if (change.isKept || (change.text.empty() && old))
+        return old ? context.text(old->getSourceRange()).str() : "";
+      return written(change.text);
+    };
+    const std::string stream = part(way.stream, launch.stream),
+                      shared = part(way.shared, launch.shared);
+    std::string text = part(way.grid, launch.grid) + ", " + part(way.block, launch.block);
+    if (!shared.empty() || !stream.empty())
+      text += ", " + (shared.empty() ? "0" : shared);
+    if (!stream.empty())
+      text += ", " + stream;
+    return text;
+  }
+
+  /// \p way in place of \p launch, without a semicolon.
+  std::string wayText(const ChangedLaunch &way, const LaunchFact &launch,
+                      llvm::function_ref<std::string(StringRef)> written) const {
+    if (way.isAsBefore)
+      return context.text(launch.call->getSourceRange()).str();
+    std::string list;
+    auto add = [&](const std::string &text) { list += (list.empty() ? "" : ", ") + text; };
+    const bool isFirst = way.kernel == example.launched;
+    for (const std::string &argument : way.arguments)
+      if (!isFirst || !isLeftOut(argument))
+        add(written(argument));
+    if (isFirst && !example.parameters.empty())
+      for (const ParmVarDecl *parameter : match.extra)
+        add(context.text(launch.arguments[parameter->getFunctionScopeIndex()]->getSourceRange())
+                .str());
+    std::string text;
+    for (const std::string &call : way.setup)
+      text += written(call) + ";\n";
+    return text + names.at(way.kernel) + "<<<" + configurationOf(way, launch, written) + ">>>(" +
+           list + ")";
+  }
+
   llvm::Error replaceLaunch(const LaunchFact &launch) {
     const std::string where = "the launch at " + ast::lineText(context, launch.call->getBeginLoc());
     if (launch.byApi || launch.instances > 1)
       return decline(where + " is no single launch by <<< >>>");
-    const ChangedLaunch &change = example.launch;
-    if (launch.shared && !change.shared.isKept &&
+    if (launch.shared &&
+        llvm::any_of(example.ways,
+                     [](const auto &way) { return !way.isAsBefore && !way.shared.isKept; }) &&
         !context.text(launch.shared->getSourceRange()).equals_insensitive("0"))
       return decline(where + " asks for shared memory");
     auto passed = passedBy(launch, where);
@@ -210,33 +261,30 @@ private:
       all[name] = text;
     // Names of the host are the program's own: only what the recipe makes is renamed there.
     auto written = [&](StringRef text) { return renamed(text, all); };
-    auto part = [&](const ChangedLaunch::Part &change, const Expr *old) -> std::string {
-      if (change.isKept || (change.text.empty() && old))
-        return old ? context.text(old->getSourceRange()).str() : "";
-      return written(change.text);
-    };
-    const std::string stream = part(change.stream, launch.stream),
-                      shared = part(change.shared, launch.shared);
-    std::string configuration =
-        part(change.grid, launch.grid) + ", " + part(change.block, launch.block);
-    if (!shared.empty() || !stream.empty())
-      configuration += ", " + (shared.empty() ? "0" : shared);
-    if (!stream.empty())
-      configuration += ", " + stream;
-    std::string list;
-    auto add = [&](const std::string &text) { list += (list.empty() ? "" : ", ") + text; };
-    for (const std::string &argument : arguments)
-      add(written(argument));
-    if (!example.parameters.empty())
-      for (const ParmVarDecl *parameter : match.extra)
-        add(context.text(launch.arguments[parameter->getFunctionScopeIndex()]->getSourceRange())
-                .str());
     AnchorOrReason anchor = anchorOfLaunch(context.parsed(), launch.call, launch.host);
     if (!anchor)
       return decline(where + " cannot be changed: " + anchor.reason());
-    return rewrite.edits.replace(*anchor, context.parsed(), launch.call->getSourceRange(),
-                                 names.at(example.launched) + "<<<" + configuration + ">>>(" +
-                                     list + ")");
+    std::string text;
+    for (const ChangedLaunch &way : example.ways) {
+      text += text.empty() ? "" : " else ";
+      if (!way.condition.empty())
+        text += "if (" + written(way.condition) + ") ";
+      const std::string launched = wayText(way, launch, written);
+      text += example.ways.size() == 1 ? launched : "{\n" + launched + ";\n}";
+    }
+    if (text.find("kbArgument") != std::string::npos)
+      return decline(where + " passes nothing for a parameter that the recipe tests");
+    if (example.ways.size() == 1 && example.ways.front().setup.empty())
+      return rewrite.edits.replace(*anchor, context.parsed(), launch.call->getSourceRange(), text);
+    // Several statements in place of one.
+    const StringRef given = context.parsed().text().slice(anchor->begin, anchor->end),
+                    call = context.text(launch.call->getSourceRange());
+    if (!given.starts_with(call) || given.drop_front(call.size()).trim() != ";")
+      return decline(where + " is a part of a statement");
+    if (example.ways.size() == 1)
+      text += ";";
+    return rewrite.edits.replaceAll(
+        *anchor, standsInList(context.parsed(), launch) ? text : "{\n" + text + "\n}");
   }
 
   const PassContext &context;
@@ -245,9 +293,8 @@ private:
   const FunctionMatch &match;
   const PassOptions &options;
   Names names;
-  Names opened;                       ///< by `openName` what stands there
-  std::vector<std::string> arguments; ///< of the example's launch that are still passed
-  std::string parameters;             ///< of the new kernel
+  Names opened;           ///< by `openName` what stands there
+  std::string parameters; ///< of the new kernel
   Rewrite rewrite;
 };
 

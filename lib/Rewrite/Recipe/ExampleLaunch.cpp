@@ -15,8 +15,10 @@ bool ChangedLaunch::operator==(const ChangedLaunch &other) const {
   auto isSame = [](const Part &a, const Part &b) {
     return a.isKept == b.isKept && tokenText(a.text) == tokenText(b.text);
   };
-  return isSame(grid, other.grid) && isSame(block, other.block) && isSame(shared, other.shared) &&
-         isSame(stream, other.stream) && arguments == other.arguments;
+  return condition == other.condition && kernel == other.kernel && setup == other.setup &&
+         isAsBefore == other.isAsBefore && isSame(grid, other.grid) && isSame(block, other.block) &&
+         isSame(shared, other.shared) && isSame(stream, other.stream) &&
+         arguments == other.arguments;
 }
 
 namespace {
@@ -84,10 +86,13 @@ private:
 
 /// Words that mean the same everywhere.
 bool isKnownWord(StringRef word) {
-  static const StringRef words[] = {"dim3",  "int",     "unsigned", "size_t",   "sizeof",
-                                    "float", "double",  "long",     "char",     "short",
-                                    "half",  "nullptr", "int64_t",  "uint32_t", "__half"};
-  return llvm::is_contained(words, word);
+  static const StringRef words[] = {
+      "dim3",    "int",      "unsigned",  "size_t", "sizeof",  "float",       "double",
+      "long",    "char",     "short",     "half",   "nullptr", "int64_t",     "uint32_t",
+      "__half",  "bool",     "true",      "false",  "const",   "void",        "std",
+      "float2",  "float4",   "int4",      "min",    "max",     "static_cast", "reinterpret_cast",
+      "alignof", "uint64_t", "uintptr_t", "signed", "__int128"};
+  return llvm::is_contained(words, word) || word.starts_with("cuda");
 }
 
 /// What a block may ask for without cudaFuncSetAttribute.
@@ -100,8 +105,9 @@ llvm::Error noRecipe(const llvm::Twine &why) { return llvm::createStringError(wh
 llvm::Expected<ChangedLaunch> kbopt::changedLaunch(const ParsedProgram &program,
                                                    const LaunchFact &before,
                                                    const ParsedProgram &rewritten,
-                                                   const LaunchFact &after,
+                                                   const LaunchWay &way,
                                                    const std::set<std::string> &made) {
+  const LaunchFact &after = *way.launch;
   // Longer arguments first: one may be a part of another.
   std::vector<std::pair<std::string, std::string>> passed;
   std::set<std::string> kept = made;
@@ -152,14 +158,35 @@ llvm::Expected<ChangedLaunch> kbopt::changedLaunch(const ParsedProgram &program,
         found = index;
     return found;
   };
-  if (Expr::EvalResult bytes; after.shared && !after.shared->isValueDependent() &&
+  if (Expr::EvalResult bytes; way.setup.empty() && after.shared &&
+                              !after.shared->isValueDependent() &&
                               after.shared->EvaluateAsInt(bytes, after.host->getASTContext()) &&
                               bytes.Val.getInt().ugt(mostShared))
     return noRecipe("the launch of its examples/after.cu has " +
                     llvm::toString(bytes.Val.getInt(), 10) +
-                    " bytes of dynamic shared memory; the host has to allow more than 49152, and "
-                    "what it does beside the launch does not come along");
+                    " bytes of dynamic shared memory; the host has to allow more than 49152 by "
+                    "cudaFuncSetAttribute in the function that launches");
   ChangedLaunch launch;
+  launch.kernel = after.kernel->getNameAsString();
+  if (way.condition) {
+    auto text = textOf(way.condition);
+    if (!text)
+      return text.takeError();
+    launch.condition = std::move(*text);
+  }
+  auto textIn = [](const ParsedProgram &program, const LaunchFact &launch) {
+    return tokenText(sourceText(program, launch.call->getSourceRange()));
+  };
+  launch.isAsBefore = launch.kernel == before.kernel->getNameAsString() && way.mayStay &&
+                      textIn(program, before) == textIn(rewritten, after);
+  if (launch.isAsBefore)
+    return launch;
+  for (const CallExpr *call : way.setup) {
+    auto text = textOf(call);
+    if (!text)
+      return text.takeError();
+    launch.setup.push_back(std::move(*text));
+  }
   const bool isSameFunction = before.host->getNameAsString() == after.host->getNameAsString();
   for (auto [part, old, now] : {std::tuple(&launch.grid, before.grid, after.grid),
                                 std::tuple(&launch.block, before.block, after.block),

@@ -8,8 +8,7 @@
 #ifndef KBOPT_LIB_REWRITE_RECIPE_EXAMPLELAUNCH_H
 #define KBOPT_LIB_REWRITE_RECIPE_EXAMPLELAUNCH_H
 
-#include "kb-opt/Source/ParsedProgram.h"
-#include "kb-opt/Source/ProgramFacts.h"
+#include "LaunchWays.h"
 #include <set>
 
 namespace kbopt {
@@ -17,9 +16,14 @@ namespace kbopt {
 /// The name that stands in texts for argument \p index of the launch before.
 std::string argumentName(size_t index);
 
-/// How the launch is written afterwards. Texts hold argument names, numbers, and names that the
-/// recipe makes.
+/// How a launch is written afterwards: one way of those that it has become. Texts hold argument
+/// names, numbers, and names that the recipe makes.
 struct ChangedLaunch {
+  std::string condition;          ///< empty: in all other cases
+  std::string kernel;             ///< name of the launched one
+  bool isAsBefore = false;        ///< the launch that the program has; what follows is empty
+  std::vector<std::string> setup; ///< calls that come before
+
   struct Part {
     std::string text;    ///< empty: not written
     bool isKept = false; ///< as it was in the program
@@ -30,10 +34,10 @@ struct ChangedLaunch {
   bool operator==(const ChangedLaunch &other) const;
 };
 
-/// What \p after does in place of \p before. \p made are names of constants that the recipe brings
-/// along. An error says what the launch uses that is not known elsewhere.
+/// What \p way does in place of \p before. \p made are names that the recipe brings along or
+/// leaves. An error says what the launch uses that is not known elsewhere.
 llvm::Expected<ChangedLaunch> changedLaunch(const ParsedProgram &program, const LaunchFact &before,
-                                            const ParsedProgram &rewritten, const LaunchFact &after,
+                                            const ParsedProgram &rewritten, const LaunchWay &way,
                                             const std::set<std::string> &made);
 
 } // namespace kbopt

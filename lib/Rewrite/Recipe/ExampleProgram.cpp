@@ -27,31 +27,88 @@ static bool isForDevice(const Decl *declaration) {
          declaration->hasAttr<CUDAConstantAttr>();
 }
 
-std::vector<DeviceDeclaration> kbopt::deviceDeclarations(const ParsedProgram &program) {
-  std::vector<DeviceDeclaration> found;
-  std::map<SourceLocation, unsigned> declarators; // of one declaration
-  for (const Decl *each : program.declarations())
-    if (llvm::isa<VarDecl>(each))
-      ++declarators[each->getBeginLoc()];
-  for (const Decl *each : program.declarations()) {
-    const auto *named = llvm::dyn_cast<NamedDecl>(each);
-    if (!named || each->isImplicit() || !isForDevice(each) ||
-        !program.sources().isInMainFile(each->getLocation()))
-      continue;
-    std::string text = sourceText(program, each->getSourceRange()).str();
-    const auto *function = each->getAsFunction();
-    if (text.empty() || (function && !function->doesThisDeclarationHaveABody()))
-      continue;
-    if (const auto *variable = llvm::dyn_cast<VarDecl>(each)) {
-      if (declarators[each->getBeginLoc()] > 1 && variable->isConstexpr() && variable->getInit())
-        text = "constexpr " + variable->getType().getUnqualifiedType().getAsString() + " " +
-               variable->getNameAsString() + " = " +
-               sourceText(program, variable->getInit()->getSourceRange()).str();
-      text += ";";
-    }
-    found.push_back({named->getNameAsString(), std::move(text), each});
+/// A function of the host that may help a launch, and is none of the program's entries.
+static bool isHelper(const FunctionDecl *function) {
+  return function && !llvm::isa<CXXMethodDecl>(function) && !function->isMain() &&
+         function->doesThisDeclarationHaveABody() &&
+         ast::findAll<CUDAKernelCallExpr>(function->getBody()).empty();
+}
+
+namespace {
+
+class Definitions {
+public:
+  Definitions(const ParsedProgram &program, const ParsedProgram &before) : program(program) {
+    for (const Decl *each : before.declarations())
+      if (const auto *space = llvm::dyn_cast<NamespaceDecl>(each))
+        spaces.insert(space->getNameAsString());
   }
-  return found;
+
+  std::vector<Definition> run() {
+    addAll(program.declarations());
+    return std::move(found);
+  }
+
+private:
+  void addAll(llvm::ArrayRef<const Decl *> declarations) {
+    for (const Decl *each : declarations)
+      add(each, declarations);
+  }
+
+  /// \p siblings: what is declared beside it. The whole scope would read every header back in.
+  void add(const Decl *each, llvm::ArrayRef<const Decl *> siblings) {
+    if (each->isImplicit() || !program.sources().isInMainFile(each->getLocation()))
+      return;
+    const auto *space = llvm::dyn_cast<NamespaceDecl>(each);
+    if (space && !spaces.count(space->getNameAsString())) {
+      found.push_back({space->getNameAsString(), sourceText(program, each->getSourceRange()).str(),
+                       each, false});
+      return;
+    }
+    if (llvm::isa<NamespaceDecl, LinkageSpecDecl>(each)) {
+      const auto inner = llvm::cast<DeclContext>(each)->decls();
+      addAll(std::vector<const Decl *>(inner.begin(), inner.end()));
+      return;
+    }
+    const auto *function = each->getAsFunction();
+    if (function && function->isTemplateInstantiation())
+      return;
+    const bool isDevice = isForDevice(each);
+    if (!llvm::isa<NamedDecl>(each) || !(isDevice || isHelper(function)))
+      return;
+    std::string text = sourceText(program, each->getSourceRange()).str();
+    if (text.empty() || (function && !function->doesThisDeclarationHaveABody()))
+      return;
+    if (const auto *variable = llvm::dyn_cast<VarDecl>(each))
+      text = textOf(variable, siblings, std::move(text));
+    found.push_back(
+        {llvm::cast<NamedDecl>(each)->getNameAsString(), std::move(text), each, !isDevice});
+  }
+
+  /// The declaration of \p variable alone, \p text where it is that.
+  std::string textOf(const VarDecl *variable, llvm::ArrayRef<const Decl *> siblings,
+                     std::string text) const {
+    const bool isOneOfSeveral =
+        llvm::count_if(siblings, [&](const Decl *each) {
+          return llvm::isa<VarDecl>(each) && each->getBeginLoc() == variable->getBeginLoc();
+        }) > 1;
+    if (isOneOfSeveral && variable->isConstexpr() && variable->getInit())
+      text = "constexpr " + variable->getType().getUnqualifiedType().getAsString() + " " +
+             variable->getNameAsString() + " = " +
+             sourceText(program, variable->getInit()->getSourceRange()).str();
+    return text + ";";
+  }
+
+  const ParsedProgram &program;
+  std::set<std::string> spaces; ///< of `before`
+  std::vector<Definition> found;
+};
+
+} // namespace
+
+std::vector<Definition> kbopt::definitionsIn(const ParsedProgram &program,
+                                             const ParsedProgram &before) {
+  return Definitions(program, before).run();
 }
 
 /// Lines of \p text that include files.
@@ -74,11 +131,12 @@ public:
   explicit Comparison(ExampleProgram &example) : example(example) {}
 
   llvm::Error run(const RecipeForm &recipe) {
-    compareDeclarations();
+    compareDefinitions();
     if (llvm::Error error = findKernel())
       return error;
     if (llvm::Error error = compareLaunches())
       return error;
+    dropUnused();
     if (llvm::Error error = findOpen(recipe))
       return error;
     takeParameters();
@@ -86,56 +144,79 @@ public:
   }
 
 private:
-  void compareDeclarations() {
+  void compareDefinitions() {
     std::set<std::pair<std::string, std::string>> known;
-    for (const DeviceDeclaration &each : deviceDeclarations(*example.before))
+    std::set<std::string> old;
+    for (const Definition &each : definitionsIn(*example.before, *example.before)) {
       known.emplace(each.name, tokenText(each.text));
-    for (DeviceDeclaration &each : deviceDeclarations(*example.after))
-      if (!known.count({each.name, tokenText(each.text)}))
+      old.insert(each.name);
+    }
+    // A function of the host that changed is the program's own.
+    for (Definition &each : definitionsIn(*example.after, *example.before))
+      if (!known.count({each.name, tokenText(each.text)}) &&
+          !(each.isForHost && old.count(each.name)))
         example.made.push_back(std::move(each));
-    const std::vector<std::string> old = includesIn(example.before->text());
+    const std::vector<std::string> lines = includesIn(example.before->text());
     for (std::string &line : includesIn(example.after->text()))
-      if (!llvm::is_contained(old, line))
+      if (!llvm::is_contained(lines, line))
         example.includes.push_back(std::move(line));
   }
 
-  using Launches = std::map<std::string, std::vector<const LaunchFact *>>;
-
-  /// By the kernel's name and, where `after` has it unchanged too, the launch's text.
-  static Launches launchesOf(const ParsedProgram &program) {
-    Launches launches;
-    for (const LaunchFact &each : findLaunches(program))
-      if (each.kernel)
-        launches[each.kernel->getNameAsString()].push_back(&each);
-    return launches;
+  static std::string nameOf(const LaunchFact &launch) {
+    return launch.kernel ? launch.kernel->getNameAsString() : "";
+  }
+  static bool launches(const LaunchPlace &place, StringRef kernel) {
+    return llvm::any_of(place, [&](const LaunchWay &way) { return nameOf(*way.launch) == kernel; });
   }
 
-  static std::vector<std::string> textsOf(const ParsedProgram &program,
-                                          llvm::ArrayRef<const LaunchFact *> launches) {
-    std::vector<std::string> texts;
-    for (const LaunchFact *each : launches)
-      texts.push_back(tokenText(sourceText(program, each->call->getSourceRange())));
-    return texts;
+  /// Whether \p places launch as \p launches do.
+  bool isUnchanged(llvm::ArrayRef<const LaunchFact *> launches,
+                   llvm::ArrayRef<const LaunchPlace *> places) const {
+    auto textIn = [](const ParsedProgram &program, const LaunchFact &launch) {
+      return tokenText(sourceText(program, launch.call->getSourceRange()));
+    };
+    return launches.size() == places.size() &&
+           llvm::all_of(llvm::zip(launches, places), [&](auto pair) {
+             auto [before, place] = pair;
+             return place->size() == 1 && textIn(*example.before, *before) ==
+                                              textIn(*example.after, *place->front().launch);
+           });
   }
 
-  /// The kernel whose text or launches changed.
+  /// The kernel whose text or launches changed, and what its launches have become.
   llvm::Error findKernel() {
-    const Launches old = launchesOf(*example.before), now = launchesOf(*example.after);
+    auto after = launchPlaces(*example.after, *example.before);
+    if (!after)
+      return after.takeError();
+    places = std::move(*after);
+    std::map<std::string, std::vector<const LaunchFact *>> old;
+    for (const LaunchFact &each : findLaunches(*example.before))
+      old[nameOf(each)].push_back(&each);
     std::map<std::string, std::string> kept;
-    for (const DeviceDeclaration &each : deviceDeclarations(*example.after))
+    for (const Definition &each : definitionsIn(*example.after, *example.before))
       kept[each.name] = tokenText(each.text);
     std::vector<std::string> changed;
-    for (const DeviceDeclaration &each : deviceDeclarations(*example.before)) {
-      auto before = old.find(each.name), after = now.find(each.name);
-      if (before == old.end())
+    for (const Definition &each : definitionsIn(*example.before, *example.before)) {
+      auto before = old.find(each.name);
+      if (each.isForHost || before == old.end())
         continue;
-      if (kept[each.name] == tokenText(each.text) && after != now.end() &&
-          textsOf(*example.before, before->second) == textsOf(*example.after, after->second))
+      std::vector<const LaunchPlace *> now;
+      for (const LaunchPlace &place : places)
+        if (launches(place, each.name))
+          now.push_back(&place);
+      const bool stays = kept[each.name] == tokenText(each.text);
+      if (stays && isUnchanged(before->second, now))
         continue;
       changed.push_back(each.name);
       example.kernel = each.declaration->getAsFunction();
-      launches = before->second;
+      example.keepsKernel = stays && !now.empty() && now.front()->size() > 1;
+      given = before->second;
     }
+    for (const LaunchPlace &place : places)
+      if (changed.empty() && !old.count(nameOf(*place.front().launch)))
+        return noRecipe("its examples/after.cu launches '" + nameOf(*place.front().launch) +
+                        "' beside what examples/before.cu launches; in place of a launch is "
+                        "'if (...) new<<<...>>>(...); else old<<<...>>>(...);'");
     if (changed.empty())
       return noRecipe("its examples/before.cu launches no kernel that examples/after.cu changes");
     if (changed.size() > 1)
@@ -143,43 +224,76 @@ private:
                       changed[1] + "', and a recipe is of one");
     if (example.kernel->isTemplated())
       return noRecipe("kernel '" + changed[0] + "' of its examples/before.cu is a template");
-    for (const auto &[name, all] : now)
-      if (name == changed[0] || !old.count(name))
-        for (const LaunchFact *each : all)
-          replaced.push_back(each);
-    llvm::sort(replaced, [&](const LaunchFact *a, const LaunchFact *b) {
-      return example.after->isBefore(a->call->getBeginLoc(), b->call->getBeginLoc());
+    llvm::erase_if(places, [&](const LaunchPlace &place) {
+      return !launches(place, changed[0]) && llvm::any_of(place, [&](const LaunchWay &way) {
+        return old.count(nameOf(*way.launch));
+      });
     });
     return llvm::Error::success();
   }
 
   llvm::Error compareLaunches() {
     const std::string name = example.kernel->getNameAsString();
-    if (replaced.size() != launches.size())
-      return noRecipe("its examples/after.cu does not put one launch in place of each of '" + name +
-                      "'");
-    std::set<std::string> made;
-    for (const DeviceDeclaration &each : example.made)
+    if (places.size() != given.size())
+      return noRecipe("its examples/after.cu does not put one launch, or one 'if ... else' of "
+                      "launches, in place of each of '" +
+                      name + "'");
+    std::set<std::string> made{name};
+    for (const Definition &each : example.made)
       if (const auto *variable = llvm::dyn_cast<VarDecl>(each.declaration);
-          variable && variable->isConstexpr())
+          !variable || variable->isConstexpr())
         made.insert(each.name);
-    for (auto [before, after] : llvm::zip_equal(launches, replaced)) {
-      if (before->byApi || after->byApi)
-        return noRecipe("its examples launch a kernel without <<< >>>");
-      auto launch = changedLaunch(*example.before, *before, *example.after, *after, made);
-      if (!launch)
-        return launch.takeError();
-      const std::string launched = after->kernel->getNameAsString();
-      if (before == launches.front()) {
-        example.launch = std::move(*launch);
-        example.launched = launched;
-        kernelAfter = after->kernel->getDefinition();
-      } else if (!(example.launch == *launch) || launched != example.launched) {
+    for (auto [before, place] : llvm::zip_equal(given, places)) {
+      std::vector<ChangedLaunch> ways;
+      for (LaunchWay &way : place) {
+        if (before->byApi || way.launch->byApi || !way.launch->kernel)
+          return noRecipe("its examples launch a kernel without <<< >>>");
+        way.mayStay = example.keepsKernel;
+        const std::string launched = nameOf(*way.launch);
+        if (launched != name && llvm::none_of(example.made, [&](const Definition &each) {
+              return each.name == launched && each.declaration->getAsFunction();
+            }))
+          return noRecipe("its examples/after.cu launches '" + launched +
+                          "', which it defines in a namespace of its own");
+        auto launch = changedLaunch(*example.before, *before, *example.after, way, made);
+        if (!launch)
+          return launch.takeError();
+        ways.push_back(std::move(*launch));
+      }
+      if (before == given.front()) {
+        kernelAfter = place.front().launch->kernel->getDefinition();
+        example.launched = ways.front().kernel;
+        example.ways = std::move(ways);
+      } else if (!(example.ways == ways)) {
         return noRecipe("its examples/after.cu changes the launches of '" + name +
                         "' in different ways");
       }
     }
     return llvm::Error::success();
+  }
+
+  /// Leaves of the host's functions those that launches use.
+  void dropUnused() {
+    std::set<std::string> used;
+    auto use = [&](StringRef text) {
+      for (const TextToken &token : tokensOf(text))
+        if (token.isName)
+          used.insert(token.text.str());
+    };
+    for (const ChangedLaunch &way : example.ways) {
+      for (const auto *part : {&way.grid, &way.block, &way.shared, &way.stream})
+        use(part->text);
+      for (const std::string &text : llvm::concat<const std::string>(way.setup, way.arguments))
+        use(text);
+      use(way.condition);
+    }
+    // What a function uses stands before it.
+    for (const Definition &each : llvm::reverse(example.made))
+      if (!each.isForHost || used.count(each.name))
+        use(each.text);
+    llvm::erase_if(example.made, [&](const Definition &each) {
+      return each.isForHost && !used.count(each.name);
+    });
   }
 
   /// Open expressions in both kernels: in the first as places of its tree, in what was made as
@@ -194,7 +308,7 @@ private:
               example.open.try_emplace(openExpr(each), OpenPlace{unsigned(number), each}).second;
       if (!places)
         return noRecipe("the kernel of its examples/before.cu has no expression '" + text + "'");
-      for (DeviceDeclaration &each : example.made)
+      for (Definition &each : example.made)
         each.text = replaceOpen(each.text, text, openName(unsigned(number)));
     }
     return llvm::Error::success();
@@ -208,7 +322,7 @@ private:
   }
 
   void takeParameters() {
-    auto made = llvm::find_if(example.made, [&](const DeviceDeclaration &each) {
+    auto made = llvm::find_if(example.made, [&](const Definition &each) {
       return each.declaration == kernelAfter ||
              (kernelAfter && each.name == kernelAfter->getNameAsString());
     });
@@ -229,7 +343,8 @@ private:
   }
 
   ExampleProgram &example;
-  std::vector<const LaunchFact *> launches, replaced;
+  std::vector<const LaunchFact *> given; ///< launches of the kernel
+  std::vector<LaunchPlace> places;       ///< what they have become
   const FunctionDecl *kernelAfter = nullptr;
 };
 

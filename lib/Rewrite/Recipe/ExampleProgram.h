@@ -14,12 +14,15 @@
 
 namespace kbopt {
 
-/// What \p program declares for the device, or as a constant, in its main file.
-struct DeviceDeclaration {
+/// What \p program defines in its main file: for the device, constants, and functions of the host
+/// that launch nothing. Those in a namespace that \p before does not have are one definition, the
+/// namespace.
+struct Definition {
   std::string name, text;
   const clang::Decl *declaration = nullptr;
+  bool isForHost = false;
 };
-std::vector<DeviceDeclaration> deviceDeclarations(const ParsedProgram &program);
+std::vector<Definition> definitionsIn(const ParsedProgram &program, const ParsedProgram &before);
 
 /// The name that stands in texts for open expression \p number.
 std::string openName(unsigned number);
@@ -28,14 +31,16 @@ std::string openName(unsigned number);
 struct ExampleProgram {
   std::unique_ptr<ParsedProgram> before, after;
   const clang::FunctionDecl *kernel = nullptr; ///< of `before`: the only one that changed
-  OpenPlaces open;                             ///< in its body
-  /// What `after` declares and `before` does not, in order. Open expressions have the names
-  /// `openName`, and of the launched kernel the list of parameters is the name `parametersName`.
-  std::vector<DeviceDeclaration> made;
+  bool keepsKernel = false; ///< it stays as it is, for launches under a condition
+  OpenPlaces open;          ///< in its body
+  /// What `after` defines and `before` does not, in order; for the host, what the launches use.
+  /// Open expressions have the names `openName`, and of the launched kernel the list of parameters
+  /// is the name `parametersName`.
+  std::vector<Definition> made;
   /// Of the launched kernel, as written; empty if it is not one of `made`.
   std::vector<std::string> parameters;
-  std::string launched; ///< name of the kernel that `after` launches
-  ChangedLaunch launch;
+  std::string launched; ///< name of the kernel that `after` launches, in the first of its ways
+  std::vector<ChangedLaunch> ways;   ///< what each launch has become
   std::vector<std::string> includes; ///< lines of `after` that `before` does not have
 
   static constexpr llvm::StringLiteral parametersName = "kbParameters";

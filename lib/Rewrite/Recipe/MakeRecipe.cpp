@@ -195,7 +195,7 @@ private:
 
   /// Whether no function that the recipe makes but the launched kernel has \p text.
   bool isOnlyInLaunched(const std::string &text) const {
-    return llvm::none_of(example.made, [&](const DeviceDeclaration &each) {
+    return llvm::none_of(example.made, [&](const Definition &each) {
       return each.name != example.launched && !findTokens(each.text, text).empty();
     });
   }
@@ -219,7 +219,7 @@ llvm::Expected<RecipeDraft> kbopt::draftRecipe(StringRef before, StringRef after
   draft.kernel = example->kernel->getNameAsString();
   draft.open = OpenFinder(*example, closed).run();
   constexpr unsigned least = 2, most = 1024;
-  for (const DeviceDeclaration &each : example->made) {
+  for (const Definition &each : example->made) {
     const auto *variable = llvm::dyn_cast<VarDecl>(each.declaration);
     if (!variable || !variable->isConstexpr() || !variable->getType()->isIntegerType())
       continue;
@@ -276,7 +276,10 @@ llvm::Expected<std::string> kbopt::kernelLike(const RecipeForm &recipe,
   for (const KernelFact &each : findKernels(program))
     if (const FunctionDecl *function = each.function->getDefinition();
         function && !function->isTemplated() &&
-        matchFunctions(example->kernel, function, example->open))
+        matchFunctions(example->kernel, function, example->open) &&
+        !(example->keepsKernel &&
+          llvm::all_of(findLaunches(program, each.usr),
+                       [&](const auto &launch) { return isOtherWay(program, launch); })))
       return each.name;
   return std::string();
 }

@@ -151,18 +151,48 @@ static std::vector<StringRef> kernelsIn(StringRef text) {
   return kernels;
 }
 
+/// The name of \p kernel: what stands before its list of parameters.
+static StringRef nameOf(StringRef kernel) {
+  StringRef name, last;
+  unsigned depth = 0;
+  for (const TextToken &token : tokensOf(kernel)) {
+    if (token.text == "{")
+      break;
+    if (token.text == "(" && depth++ == 0)
+      name = last;
+    depth -= token.text == ")";
+    last = token.text;
+  }
+  return name;
+}
+
+/// The launches of kernel \p name in \p tokens, each with the two tokens before it, which tell
+/// whether it is under a condition.
+static std::string launchesIn(llvm::ArrayRef<TextToken> tokens, StringRef name) {
+  constexpr size_t before = 2;
+  std::string text;
+  for (size_t i = before; i + 1 < tokens.size(); ++i)
+    if (tokens[i].text == name && tokens[i + 1].text == "<<<")
+      for (size_t at = i - before; at < tokens.size() && (at < i || tokens[at].text != ";"); ++at)
+        text += tokens[at].text.str() + " ";
+  return text;
+}
+
 StringRef kbopt::changedKernelIn(StringRef before, StringRef after) {
   std::vector<StringRef> kernels = kernelsIn(before);
-  if (kernels.size() > 1) {
-    std::set<std::string> kept;
-    for (StringRef kernel : kernelsIn(after))
-      kept.insert(tokenText(kernel));
-    for (StringRef kernel : kernels)
-      if (!kept.count(tokenText(kernel)))
-        return kernel;
-    return ""; // its launches alone changed
-  }
-  return kernels.empty() ? "" : kernels.front();
+  if (kernels.size() == 1)
+    return kernels.front();
+  std::set<std::string> kept;
+  for (StringRef kernel : kernelsIn(after))
+    kept.insert(tokenText(kernel));
+  for (StringRef kernel : kernels)
+    if (!kept.count(tokenText(kernel)))
+      return kernel;
+  const std::vector<TextToken> old = tokensOf(before), now = tokensOf(after);
+  for (StringRef kernel : kernels)
+    if (launchesIn(old, nameOf(kernel)) != launchesIn(now, nameOf(kernel)))
+      return kernel;
+  return "";
 }
 
 std::string kbopt::renamed(StringRef text, const std::map<std::string, std::string> &names) {
