@@ -9,6 +9,7 @@ Owns words and syntax; what names mean is drivers.py's. An expression is one of
 and a statement one of
     ("declare", type, name, kind, [initializers]) with kind "", "=", "(" or "{"
     ("expression", e) ("block", [statements]) ("if", condition, yes, no) ("return", e or None) ("skip", why)
+    ("for", [first], condition, step, [body]) ("each", name, list, [body]) ("class", class)
 Template arguments are part of a name ("std::get<0>").
 """
 import collections
@@ -162,6 +163,10 @@ class Parser:
         return left
 
     def unary(self):
+        if self.peek() == "new" and self.kind(1) == "word":
+            self.take()
+            made = self.postfix()
+            return made if made[0] == "call" else ("call", made, [])
         if self.peek() in ("-", "+", "!", "*", "&"):
             return ("unary", self.take(), self.unary())
         return self.postfix()
@@ -268,14 +273,15 @@ class Parser:
                 self.skip_balanced("{", "}")
             return result
         if word in ("for", "while"):
-            self.take()
-            self.skip_balanced("(", ")")
-            if self.peek() == "{":
-                self.skip_balanced("{", "}")
-            else:
-                self.statement()
-            return [("skip", f"a '{word}' loop")]
-        if word in ("using", "typedef"):
+            start = self.at
+            try:
+                return [self.loop()] if word == "for" else self.skipped_loop()
+            except Unreadable:
+                self.at = start
+                return self.skipped_loop()
+        if word in ("struct", "class") and self.kind(1) == "word" and self.peek(2) in ("{", ":"):
+            return [("class", self.definition_of_class())]
+        if word in ("using", "typedef", "delete"):
             while self.take() != ";":
                 pass
             return []
@@ -285,6 +291,60 @@ class Parser:
         value = self.expression()
         self.take(";")
         return [("expression", value)]
+
+    def skipped_loop(self):
+        word = self.take()
+        self.skip_balanced("(", ")")
+        if self.peek() == "{":
+            self.skip_balanced("{", "}")
+        else:
+            self.statement()
+        return [("skip", f"a '{word}' loop")]
+
+    def loop(self):
+        """for (first; condition; step) or for (type name : list)."""
+        self.take("for")
+        self.take("(")
+        start = self.at
+        while self.peek() in TYPE_WORDS or self.peek() in ("&", "&&", "*"):
+            self.take()
+        if self.at == start or (self.kind() == "word" and self.peek(1) != ":" and self.peek(1) != "="):
+            self.qualified()
+            while self.peek() in ("&", "&&", "*"):
+                self.take()
+        if self.kind() == "word" and self.peek(1) == ":":
+            name = self.take()
+            self.take(":")
+            values = self.expression()
+            self.take(")")
+            return ("each", name, values, self.body())
+        self.at = start
+        first = self.statement()
+        condition = self.expression()
+        self.take(";")
+        step = self.step()
+        self.take(")")
+        return ("for", first, condition, step, self.body())
+
+    def step(self):
+        """i++, ++i, i += n and the like, as an assignment."""
+        sign = self.take() if self.peek() in ("++", "--") else ""
+        name = ("name", self.qualified())
+        sign = sign or (self.take() if self.peek() in ("++", "--") else "")
+        if sign:
+            return ("assign", sign[0] + "=", name, ("int", "1"))
+        op = self.take()
+        if op not in ("=", "+=", "-=", "*=", "/="):
+            raise Unreadable(f"a loop steps by '{op}'")
+        return ("assign", op, name, self.expression())
+
+    def definition_of_class(self):
+        """struct name : base { ... };"""
+        self.take()
+        name = self.take()
+        while self.peek() != "{":
+            self.take()
+        return self.class_body(name)
 
     def declarators(self, declared):
         result = []
@@ -311,13 +371,29 @@ class Parser:
         self.take("(")
         result = []
         while not self.accept(")"):
+            if self.peek() == "void" and self.peek(1) == ")":
+                self.take()
+                continue
             declared = self.type_or_nothing()
-            if not declared:
-                raise Unreadable(f"a parameter at '{self.peek()}'")
-            name = self.take()
+            if declared:
+                name = self.take()
+                while self.peek() == "[":
+                    self.skip_balanced("[", "]")
+            else:
+                declared, name = self.type_without_name(), f"unnamed {len(result)}"
             result.append((declared, name, self.expression() if self.accept("=") else None))
             self.accept(",")
         return result
+
+    def type_without_name(self):
+        """The type of a parameter that has no name."""
+        start, text = self.at, []
+        while self.peek() in TYPE_WORDS or self.peek() in ("&", "*", "&&") or (self.kind() == "word" and not text):
+            text.append(self.take() if self.peek() in TYPE_WORDS or self.kind() != "word" else self.qualified())
+        if not text or self.peek() not in (",", ")", "="):
+            self.at = start
+            raise Unreadable(f"a parameter at '{self.peek()}'")
+        return " ".join(text)
 
     def function(self, name):
         """After its name."""
@@ -364,11 +440,8 @@ def parse(text):
         if parser.peek() in ("using", "typedef"):
             parser.statement()
         elif parser.peek() in ("struct", "class"):
-            parser.take()
-            name = parser.take()
-            while parser.peek() != "{":
-                parser.take()
-            classes[name] = parser.class_body(name)
+            definition = parser.definition_of_class()
+            classes[definition.name] = definition
         elif parser.peek() == "TORCH_MODULE":
             parser.take()
             parser.take("(")

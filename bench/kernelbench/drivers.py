@@ -8,10 +8,10 @@ import math
 import re
 
 import cxx
-from modules import NAMES, Module
+from modules import Module, names_module
 from shapes import computed
 from torchcalls import DTYPES, called, dtype_of
-from values import (HostArray, Int, Opaque, Options, Pointer, Tensor, Untranslatable, add, as_int, describe, multiply, negate, quotient, remainder, subtract)
+from values import (HostArray, Int, Iterator, Opaque, Options, Pointer, Tensor, Untranslatable, add, as_int, describe, multiply, negate, quotient, remainder, subtract)
 
 ENTRY = "launch_gpu_implementation"
 INTEGERS = re.compile(r"\b(u?int\d*(_t)?|size_t|long|unsigned|short)\b")
@@ -73,10 +73,36 @@ class Driver:
                 # After the call only comparisons matter: both sides are looked at, and what fails there is left.
                 condition = self.truth(self.value(statement[1], scope))
                 self.execute(statement[2] if condition else statement[3], scope)
+            elif kind == "class":
+                self.classes[statement[1].name] = statement[1]
+            elif kind in ("for", "each") and self.arguments is None:
+                self.repeat(statement, scope)
+            elif kind in ("for", "each"):
+                continue  # it compares
             elif kind == "return":
                 raise Returned(self.value(statement[1], scope) if statement[1] else None)
             elif self.arguments is None:
                 raise Untranslatable(statement[1])
+
+    def repeat(self, statement, scope):
+        """A loop before the call. One that goes over elements is not executed."""
+        most = 1000
+        if statement[0] == "each":
+            values = self.value(statement[2], scope)
+            if not isinstance(values, list):
+                raise Untranslatable("a 'for' loop")
+            for value in values[:most]:
+                scope[statement[1]] = value
+                self.execute(statement[3], scope)
+            return
+        _, first, condition, step, body = statement
+        self.execute(first, scope)
+        for _ in range(most):
+            if not self.truth(self.value(condition, scope)):
+                return
+            self.execute(body, scope)
+            self.value(step, scope)
+        raise Untranslatable(f"a 'for' loop of more than {most} rounds")
 
     def truth(self, value):
         return bool(value.value) if isinstance(value, Int) else bool(value) and not isinstance(value, Opaque)
@@ -85,15 +111,19 @@ class Driver:
         _, declared, name, kind, initializers = statement
         bare = re.sub(r"\b(const|constexpr|static)\b|[&*]", "", declared).strip()
         if kind == "" or (kind == "{" and not initializers and "vector" not in bare):
-            last = bare.split("::")[-1]
-            scope[name] = Object(self.classes[bare]) if bare in self.classes else Tensor([Int(0)], "f32") if last == "Tensor" else None
+            if "vector" in bare:
+                scope[name] = []
+            elif bare in self.classes or names_module(bare):
+                scope[name] = self.construct(bare, [], scope)
+            else:
+                scope[name] = Tensor([Int(0)], "f32") if bare.split("::")[-1] == "Tensor" else None
             return
         if kind == "=":
             value = self.value(initializers[0], scope)
             is_literal = initializers[0][0] == "int"
         else:
             is_literal = len(initializers) == 1 and initializers[0][0] == "int"
-            if bare in self.classes or NAMES.search(bare) or bare.endswith("Options") or "vector" in bare:
+            if bare in self.classes or names_module(bare) or bare.endswith("Options") or "vector" in bare:
                 value = self.construct(bare, [("list", initializers)] if kind == "{" and "vector" in bare else initializers, scope)
             else:
                 value = self.value(initializers[0], scope)
@@ -166,6 +196,8 @@ class Driver:
         value = self.value(operand, scope)
         if op == "!":
             return not self.truth(value)
+        if op == "*" and isinstance(value, Iterator):
+            return value.items[value.at]
         if op in ("+", "*", "&"):
             return value
         if isinstance(value, Tensor):
@@ -200,6 +232,8 @@ class Driver:
     def combined(self, op, a, b):
         if op == "<<":
             return a  # what is printed
+        if isinstance(a, Iterator) and op in "+-":
+            return Int(a.at - b.at) if isinstance(b, Iterator) else Iterator(a.items, a.at + as_int(b).value * (1 if op == "+" else -1))
         tensors = [v for v in (a, b) if isinstance(v, Tensor)]
         if tensors:
             name = {"+": "add", "-": "sub", "*": "mul", "/": "div"}.get(op, "eq")
@@ -243,6 +277,8 @@ class Driver:
             return self.construct(inner, arguments, scope)
         if last in self.classes:
             return self.instance(self.classes[last], self.values(arguments, scope))
+        if last in ("multiplies", "plus") and not arguments:
+            return Opaque(last)
         values = self.values(arguments, scope)
         if last in self.functions and self.functions[last].body is not None:
             return self.user_function(self.functions[last], values, None, scope)
@@ -252,7 +288,9 @@ class Driver:
             return values[0]
         if last == "vector":
             if values and isinstance(values[0], list):
-                return values[0]
+                return list(values[0])
+            if len(values) == 2 and isinstance(values[0], Iterator):
+                return values[0].until(values[1])
             return [values[1] if len(values) > 1 else Int(0)] * as_int(values[0]).value if values else []
         if last == "get":
             return values[0][int(re.search(r"<(\d+)>", name)[1])]
@@ -261,6 +299,12 @@ class Driver:
             if last in ("min", "max") and all(isinstance(v, Int) for v in values):
                 return (min if last == "min" else max)(values, key=lambda v: v.value)
             return {"min": min, "max": max, "abs": abs}[last](*numbers) if last in ("min", "max", "abs") else getattr(math, last)(*numbers)
+        if last == "accumulate" and isinstance(values[0], Iterator):
+            combine = multiply if len(values) > 3 and values[3].name == "multiplies" else add
+            result = as_int(values[2])
+            for each in values[0].until(values[1]):
+                result = combine(result, as_int(each))
+            return result
         if last in ("Tensor",):
             return values[0] if values else Tensor([Int(0)], "f32")
         if last in ("TensorOptions", "dtype", "device", "Slice") or last.endswith("Options"):
@@ -269,12 +313,18 @@ class Driver:
             return {"infinity": math.inf, "lowest": -3.4e38, "max": 3.4e38, "quiet_NaN": math.nan}.get(last, 1e-7)
         if last == "is_available":
             return True
+        if re.fullmatch(r"[A-Z][A-Z\d]*_[A-Z\d_]+", last) or last in ("cout", "cerr", "printf", "fprintf", "exit", "abort"):
+            return Opaque(last)  # a macro that checks, or what is printed
+        if re.fullmatch(r"scalarTypeToTypeMeta|typeMetaToScalarType|toScalarType", last):
+            return values[0]
+        if last.startswith("set_") and "::" in name:
+            return Opaque(last)  # a setting of torch
         if last in ("synchronize", "cudaDeviceSynchronize", "manual_seed", "register_module_", "cudaGetLastError", "NoGradGuard", "seed"):
             return Opaque(last)
         if last in ("register_module", "register_parameter", "register_buffer"):
             scope["this"].fields[values[0]] = values[1]
             return values[1]
-        if NAMES.search(last):
+        if names_module(bare):
             return Module(last, values, self.structure)
         if "::" not in name and name not in ("at",) and INTEGERS.fullmatch(name):
             return values[0]
@@ -305,14 +355,38 @@ class Driver:
                 return HostArray(base)
             if name == "size":
                 return Int(len(base))
-            if name in ("push_back", "emplace_back"):
-                base.append(values[0])
-                return None
-            if name == "vec":
-                return base
+            return self.list_method(base, name, values)
         if isinstance(base, Opaque) or base is True or base is False:
             return Opaque(name)
         raise Untranslatable(f"the method {name} of {describe(base)}")
+
+    def list_method(self, base, name, values):
+        """Of a std::vector."""
+        if name in ("push_back", "emplace_back"):
+            base.append(values[0])
+        elif name == "insert" and isinstance(values[0], Iterator):
+            base[values[0].at:values[0].at] = values[1].until(values[2]) if len(values) == 3 else values[1] if isinstance(values[1], list) else [values[1]]
+        elif name == "clear":
+            base.clear()
+        elif name in ("resize", "assign"):
+            base[:] = (base + [values[1] if len(values) > 1 else Int(0)] * as_int(values[0]).value)[:as_int(values[0]).value] if name == "resize" else [values[1]] * as_int(values[0]).value
+        elif name == "vec":
+            return base
+        elif name in ("begin", "cbegin", "end", "cend"):
+            return Iterator(base, len(base) if "end" in name else 0)
+        elif name == "erase":
+            del base[values[0].at:values[1].at if len(values) > 1 else values[0].at + 1]
+        elif name == "pop_back":
+            base.pop()
+        elif name in ("reserve", "shrink_to_fit"):
+            return None
+        elif name == "empty":
+            return not base
+        elif name in ("front", "back", "at") and base:
+            return base[0 if name == "front" else -1 if name == "back" else as_int(values[0]).value]
+        else:
+            raise Untranslatable(f"the method {name} of a vector")
+        return None
 
     def tensor_method(self, tensor, name, values):
         if name in ("data_ptr", "const_data_ptr", "mutable_data_ptr"):
@@ -402,7 +476,7 @@ class Driver:
             types = {m[2]: m[1] for m in definition.members}
             for field, arguments in constructor.initializers:
                 kind = types.get(field, "")
-                if NAMES.search(kind) and not (len(arguments) == 1 and arguments[0][0] == "call" and arguments[0][1] == ("name", "register_module")):
+                if names_module(kind) and not (len(arguments) == 1 and arguments[0][0] == "call" and arguments[0][1] == ("name", "register_module")):
                     this.fields[field] = self.construct(kind, arguments, scope)
                 elif field.split("::")[-1] != "Module":
                     this.fields[field] = self.value(arguments[0], scope)

@@ -12,7 +12,17 @@ from values import Int, Options, Tensor, Untranslatable, as_int, multiply, quoti
 SCALE, SHIFT = "uniform(0.5, 1.5)", "uniform(-0.5, 0.5)"
 NAMES = re.compile(r"(Linear|Bilinear|Conv\dd|ConvTranspose\dd|BatchNorm\dd|InstanceNorm\dd|GroupNorm|LayerNorm|MaxPool\dd|AvgPool\dd|AdaptiveAvgPool\dd|AdaptiveMaxPool\dd|"
                    r"Dropout(?:\dd)?|ReLU6?|LeakyReLU|GELU|SiLU|Tanh|Sigmoid|ELU|SELU|Softmax|LogSoftmax|Hardtanh|Softplus|Mish|Identity|MultiheadAttention|Embedding|Sequential|"
-                   r"MSELoss|CrossEntropyLoss|HuberLoss|SmoothL1Loss|KLDivLoss|TripletMarginLoss|CosineEmbeddingLoss|HingeEmbeddingLoss|L1Loss)$")
+                   r"Flatten|\w+Loss)(?:Impl)?$")
+
+
+def names_module(name):
+    """Whether name is a class of torch::nn, of which one is made: known here, or a pointwise operator's."""
+    if NAMES.search(name):
+        return True
+    last = re.sub(r"Impl$", "", name.split("::")[-1])
+    return "nn::" in name and last[:1].isupper() and shapes.kind_of(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", last).lower()) == "pointwise"
+
+
 ORDER = {"Linear": "in_features out_features", "Conv": "in_channels out_channels kernel_size", "MaxPool": "kernel_size", "AvgPool": "kernel_size",
          "BatchNorm": "num_features", "InstanceNorm": "num_features", "GroupNorm": "num_groups num_channels", "LayerNorm": "normalized_shape",
          "AdaptiveAvgPool": "output_size", "AdaptiveMaxPool": "output_size", "MultiheadAttention": "embed_dim num_heads"}
@@ -23,6 +33,7 @@ class Module:
     """kind is the class name without torch::nn; settings are the options by name."""
 
     def __init__(self, kind, arguments, structure):
+        kind = re.sub(r"Impl$", "", kind)
         self.kind, self.fields, self.structure = kind, {}, structure
         if len(arguments) == 1 and isinstance(arguments[0], Options):
             arguments, self.settings = arguments[0].arguments, dict(arguments[0].settings)
@@ -69,7 +80,7 @@ class Module:
             self.weights(shape, fan_in, outputs)
         elif re.match("BatchNorm|InstanceNorm|GroupNorm|LayerNorm", kind):
             extents = self.option("normalized_shape") or [self.option("num_channels", self.option("num_features"))]
-            shape = [as_int(e) for e in (extents if isinstance(extents, list) else [extents])]
+            shape = [as_int(e) for e in shapes.flat(extents)]
             if "num_groups" in self.settings and shape[0].value % as_int(self.option("num_groups")).value:
                 raise Untranslatable(f"{shape[0].text()} channels in groups of GroupNorm")
             if self.has("affine", not kind.startswith("Instance")) and self.has("elementwise_affine"):
@@ -113,6 +124,9 @@ class Module:
             return x
         if kind.endswith("Loss"):
             return shapes.computed([], x.dtype, kind)
+        if kind == "Flatten":
+            first, last = as_int(get("start_dim", 1)).value, as_int(get("end_dim", -1)).value % len(x.shape)
+            return shapes.viewed(x, [*x.shape[:first], Int(-1), *x.shape[last + 1:]])
         if kind in ("Bilinear", "Embedding"):
             raise Untranslatable(f"torch::nn::{kind}")
         return shapes.computed(x.shape, x.dtype, kind)

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """Shapes of torch's operators, over Int. Every rule takes and gives Tensors; what it does not know it refuses."""
+import operators
 from values import Int, Tensor, Untranslatable, add, as_int, ceil_quotient, multiply, product, quotient, subtract
 
-ELEMENTWISE = set("""relu relu_ sigmoid sigmoid_ tanh tanh_ gelu elu selu celu softplus softsign hardtanh hardsigmoid hardswish mish silu leaky_relu leaky_relu_ relu6
- log_softmax softmax exp log log2 log1p sqrt rsqrt abs neg square pow clamp clamp_ clamp_min clamp_max add sub mul div subtract multiply divide true_divide add_ sub_ mul_ div_
- where minimum maximum fmax fmin floor ceil round sign sin cos erf reciprocal logsigmoid threshold prelu masked_fill masked_fill_ cumsum cumprod eq ne lt gt le ge isnan isinf logical_not
- lerp addcmul addcdiv tril triu dropout normalize flip roll logical_and logical_or ones_like zeros_like empty_like full_like rand_like randn_like softmin instance_norm
- batch_norm group_norm layer_norm rms_norm local_response_norm hardshrink softshrink tanhshrink glu_ sgn bernoulli sigmoid_backward nan_to_num remainder fmod expm1""".split())
-REDUCTIONS = set("sum mean max min amax amin norm logsumexp prod argmax argmin var std any all median".split())
-LOSSES = set("""mse_loss l1_loss cross_entropy smooth_l1_loss huber_loss kl_div triplet_margin_loss hinge_embedding_loss cosine_embedding_loss nll_loss binary_cross_entropy
- binary_cross_entropy_with_logits margin_ranking_loss soft_margin_loss""".split())
+# What torch's schema (operators.py) does not show: operators along a dimension, norms, and those that are made of others.
+SAME_SHAPE = set("""log_softmax softmax softmin cumsum cumprod logcumsumexp flip fliplr flipud roll normalize tril triu dropout alpha_dropout feature_dropout bernoulli instance_norm batch_norm
+ group_norm layer_norm rms_norm local_response_norm subtract multiply divide true_divide hardswish logsigmoid prelu softsign tanhshrink""".split())
+
+
+def kind_of(name):
+    """pointwise, reduction or loss; "" for what is none of them."""
+    if name in ("max", "min"):
+        return "reduction"
+    return "pointwise" if name in SAME_SHAPE or name.rstrip("_") in SAME_SHAPE else "loss" if name == "cross_entropy" else operators.kind_of(name)
 
 
 def computed(shape, dtype, by):
@@ -80,7 +83,7 @@ def expanded(value, count, default):
     if value is None:
         value = default
     if isinstance(value, list):
-        values = [as_int(v) for v in value]
+        values = [as_int(v) for v in flat(value)]
         return values * count if len(values) == 1 else values
     return [as_int(value)] * count
 
@@ -123,11 +126,16 @@ def pool(x, dims, kernel, stride=None, padding=None, dilation=None, ceil_mode=Fa
     return computed([*x.shape[:-dims], *extents], x.dtype, "a pool")
 
 
+def flat(values):
+    """The numbers of a list that may hold lists: a std::vector in braces."""
+    return [each for value in values for each in flat(value)] if isinstance(values, list) else [values]
+
+
 def dims_of(x, dims):
     """Places in the shape, from a number or a list of them; nothing means all."""
     if dims is None or dims == []:
         return list(range(len(x.shape)))
-    return [d.value % len(x.shape) for d in ([as_int(v) for v in dims] if isinstance(dims, list) else [as_int(dims)])]
+    return [d.value % len(x.shape) for d in map(as_int, flat(dims))]
 
 
 def reduction(name, x, dims=None, keep=False):
@@ -137,7 +145,7 @@ def reduction(name, x, dims=None, keep=False):
 
 
 def viewed(x, shape):
-    shape = [as_int(e) for e in shape]
+    shape = [as_int(e) for e in flat(shape)]
     unknown = [i for i, e in enumerate(shape) if e.value == -1]
     known = product(e for i, e in enumerate(shape) if i not in unknown)
     if unknown:
@@ -148,7 +156,7 @@ def viewed(x, shape):
 
 
 def permuted(x, order):
-    return x.reshaped([x.shape[as_int(o).value] for o in order])
+    return x.reshaped([x.shape[as_int(o).value] for o in flat(order)])
 
 
 def transposed(x, a, b):

@@ -3,13 +3,14 @@
 """Functions of torch and methods of tensors, by name."""
 import re
 
+import operators
 import shapes
 from values import Int, Opaque, Options, Tensor, Untranslatable, as_int
 
 DTYPES = {"kFloat16": "f16", "kHalf": "f16", "Half": "f16", "kBFloat16": "bf16", "BFloat16": "bf16", "kFloat": "f32", "kFloat32": "f32", "Float": "f32", "kDouble": "f64", "kFloat64": "f64",
           "Double": "f64", "kInt": "i32", "kInt32": "i32", "Int": "i32", "kLong": "i64", "kInt64": "i64", "Long": "i64", "kBool": "bool", "Bool": "bool", "kUInt8": "u8", "kByte": "u8",
           "kInt8": "i8", "kChar": "i8", "kShort": "i16", "kInt16": "i16"}
-SAME_VALUES = set("clone detach contiguous data cpu cuda cpu_ requires_grad_ set_requires_grad alias".split())
+SAME_VALUES = set("clone detach contiguous data cpu cuda cpu_ requires_grad_ set_requires_grad alias Parameter".split())
 
 
 def dtype_of(values, otherwise):
@@ -31,7 +32,7 @@ def number_text(value):
 
 
 def shape_of(value):
-    return [as_int(e) for e in value] if isinstance(value, list) else [as_int(value)]
+    return [as_int(e) for e in shapes.flat(value)]
 
 
 def created(name, arguments):
@@ -119,7 +120,8 @@ def called(name, arguments, structure):
         return shapes.elementwise(name, tensors)
     if name == "norm":
         return shapes.reduction(name, x, *rest[1:3])
-    if name in shapes.REDUCTIONS:
+    kind = shapes.kind_of(name)
+    if kind == "reduction":
         return shapes.reduction(name, x, *[r for r in rest if not isinstance(r, (Opaque, Options))][:2])
     if name in ("matmul", "mm", "bmm"):
         return shapes.matmul(x, rest[0], name)
@@ -142,15 +144,21 @@ def called(name, arguments, structure):
     if re.fullmatch(r"adaptive_(avg|max)_pool\dd", name):
         dims = int(name[-2])
         return shapes.computed([*x.shape[:-dims], *shapes.expanded(rest[0], dims, None)], x.dtype, name)
-    if name in shapes.LOSSES:
+    if kind == "loss":
         return shapes.computed([], x.dtype, name)
     if name == "cosine_similarity":
         dim = rest[1].settings.get("dim", 1) if len(rest) > 1 and isinstance(rest[1], Options) else rest[1] if len(rest) > 1 else 1
         return shapes.reduction(name, x, dim)
     if name in ("tril", "triu") and x.storage.init in ("ones", "zeros"):
         return Tensor(x.shape, x.dtype, x.storage.init, f"computed by {name}")
-    if name in shapes.ELEMENTWISE:
+    if kind == "pointwise":
         return shapes.elementwise(name, tensors)
+    if name == "copy_":
+        x.storage.init, x.storage.note = rest[0].storage.init, rest[0].storage.note
+        return x
+    if name in ("diag", "diagonal") and not rest:
+        size = min(x.shape, key=lambda extent: extent.value)
+        return shapes.computed([size, size] if len(x.shape) == 1 else [size], x.dtype, name)
     if name == "cat":
         return shapes.concatenated(x, as_int(rest[0]).value if rest else 0)
     if name == "stack":
@@ -180,4 +188,21 @@ def called(name, arguments, structure):
         size = as_int(rest[0]) if name == "split" else Int(-(-total // as_int(rest[0]).value))
         parts = [Int(min(size.value, total - at)) if at + size.value > total else size for at in range(0, total, size.value)]
         return [shapes.computed([*x.shape[: dim % len(x.shape)], p, *x.shape[dim % len(x.shape) + 1:]], x.dtype, name) for p in parts]
-    raise Untranslatable(f"torch::{name}")
+    return asked(name, arguments, structure)
+
+
+def asked(name, arguments, structure):
+    """What an installed torch says of an operator that has no rule here."""
+    plain = [operators.Meta([e.value for e in a.shape], a.dtype) if isinstance(a, Tensor) else [as_int(v).value for v in a] if isinstance(a, list) and all(isinstance(v, Int) for v in a)
+             else a.value if isinstance(a, Int) else a for a in arguments if not isinstance(a, (Options, Opaque))]
+    shapes_of = operators.evaluated(name, plain)
+    if shapes_of is None:
+        raise Untranslatable(f"torch::{name}")
+    extents = [e for a in arguments if isinstance(a, Tensor) for e in a.shape]
+    results = []
+    for shape in shapes_of:
+        known = [next((e for e in extents if e.value == value and value != 1), None) for value in shape]
+        if None in [k for k, value in zip(known, shape) if value != 1]:
+            structure(extents)  # an extent that none of the operands has: no other sizes are tried
+        results.append(shapes.computed([k or Int(value) for k, value in zip(known, shape)], next(a.dtype for a in arguments if isinstance(a, Tensor)), name))
+    return results if len(results) > 1 else results[0]

@@ -150,6 +150,16 @@ class HostArray:
         self.items = items
 
 
+class Iterator:
+    """A place in a std::vector."""
+
+    def __init__(self, items, at):
+        self.items, self.at = items, at
+
+    def until(self, end):
+        return self.items[self.at:end.at]
+
+
 class Options:
     """torch::nn::...Options or torch::TensorOptions: what was handed to the constructor, and what was set by name."""
 

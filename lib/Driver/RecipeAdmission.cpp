@@ -44,6 +44,21 @@ public:
         {"verify", "--by-passes", ("--promise=" + promiseName(promise)).str(), given(), made()});
   }
 
+  /// Why the judge does not prove what the recipe makes of \p program, `what` in the reason; empty if
+  /// it does.
+  llvm::Expected<std::string> whyUnproven(StringRef program, Promise promise,
+                                          const llvm::Twine &what) {
+    auto text = apply(program);
+    if (!text)
+      return text.takeError();
+    if (text->empty())
+      return ("the recipe does not apply to " + what).str();
+    auto refusal = judge(promise);
+    if (refusal && !refusal->empty())
+      refusal = ("the judge does not prove what it makes of " + what + ": " + *refusal).str();
+    return refusal;
+  }
+
   /// What the judge says of the program itself, which must be right; empty if it is.
   llvm::Expected<std::string> judgeGiven() {
     return verdict({"verify", "--by-passes", given(), given()});
@@ -114,20 +129,13 @@ kbopt::provenPromise(const RecipeTrial &trial, const ParsedProgram &before, std:
   auto trials = Trials::create(trial);
   if (!trials)
     return trials.takeError();
-  auto made = trials->apply(before.text());
-  if (!made)
-    return made.takeError();
-  if (made->empty()) {
-    why = "the recipe does not apply to its own example";
-    return std::nullopt;
-  }
   for (Promise promise : {Promise::Bitwise, Promise::Reassociates, Promise::LowerPrecision}) {
-    auto refusal = trials->judge(promise);
+    auto refusal = trials->whyUnproven(before.text(), promise, "its own example");
     if (!refusal)
       return refusal.takeError();
     if (refusal->empty())
       return promise;
-    why = "the judge does not prove what it makes of its own example: " + *refusal;
+    why = std::move(*refusal);
   }
   return std::nullopt;
 }
@@ -137,16 +145,7 @@ llvm::Expected<std::string> kbopt::whyNotProven(const RecipeTrial &trial,
   auto trials = Trials::create(trial);
   if (!trials)
     return trials.takeError();
-  auto made = trials->apply(program.text());
-  if (!made)
-    return made.takeError();
-  if (made->empty())
-    return std::string("the recipe does not apply to the program that was rewritten");
-  auto refusal = trials->judge(promise);
-  if (refusal && !refusal->empty())
-    refusal =
-        "the judge does not prove what it makes of the program that was rewritten: " + *refusal;
-  return refusal;
+  return trials->whyUnproven(program.text(), promise, "the program that was rewritten");
 }
 
 llvm::Expected<std::vector<std::string>> kbopt::wronglyOpen(const RecipeTrial &trial,
@@ -157,10 +156,8 @@ llvm::Expected<std::vector<std::string>> kbopt::wronglyOpen(const RecipeTrial &t
   if (!trials)
     return trials.takeError();
   auto isProven = [&](llvm::ArrayRef<std::string> changed) -> llvm::Expected<bool> {
-    auto made = trials->apply(openedVariant(before, trial.kernel, changed));
-    if (!made || made->empty())
-      return made ? llvm::Expected<bool>(false) : made.takeError();
-    auto refusal = trials->judge(promise);
+    auto refusal =
+        trials->whyUnproven(openedVariant(before, trial.kernel, changed), promise, "its example");
     return refusal ? llvm::Expected<bool>(refusal->empty()) : refusal.takeError();
   };
   std::vector<std::string> wrong;
@@ -231,22 +228,16 @@ llvm::Expected<std::string> kbopt::whyNotAdmitted(const RecipeTrial &trial,
                             std::pair(reshapedVariant(before, trial.kernel), "other sizes")}) {
     if (text.empty())
       return std::string("no variant with ") + what + " can be made of examples/before.cu";
-    auto made = trials->apply(text);
-    if (!made)
-      return made.takeError();
-    if (made->empty())
-      return std::string("it does not apply to its example with ") + what;
-    auto fault = trials->judgeGiven();
-    if (!fault)
-      return fault.takeError();
-    if (!fault->empty())
-      return std::string("its example with ") + what + " is not right by itself: " + *fault;
-    auto refusal = trials->judge(promise);
+    const std::string example = std::string("its example with ") + what;
+    auto refusal = trials->whyUnproven(text, promise, example);
     if (!refusal)
       return refusal.takeError();
-    if (!refusal->empty())
-      return std::string("the judge does not prove what it makes of its example with ") + what +
-             ": " + *refusal;
+    if (!refusal->empty()) {
+      auto fault = trials->judgeGiven();
+      if (!fault)
+        return fault.takeError();
+      return fault->empty() ? *refusal : example + " is not right by itself: " + *fault;
+    }
     trial.passed(std::string("proven with ") + what);
   }
   return std::string();

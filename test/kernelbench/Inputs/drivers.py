@@ -1,13 +1,16 @@
 """What bench/kernelbench makes of drivers: shapes, distributions, sizes, and what it refuses."""
+import importlib.util
 import os
 import sys
 import unittest
 
 sys.path.insert(0, os.path.join(sys.argv.pop(1), "kernelbench"))
+import operators
 import runs
 import shapes
 from cxx import Unreadable, parse
 from drivers import Driver
+from torchcalls import called
 from values import Int, Tensor, Untranslatable, add, multiply, quotient, subtract
 from workloads import Translation, aligned_below, entry_parameters, missing_includes
 
@@ -61,6 +64,70 @@ class Shapes(unittest.TestCase):
         self.assertEqual(shapes.matmul(Tensor([Int(3)], "f32"), Tensor([Int(3)], "f32")).shape, [])
 
 
+class Language(unittest.TestCase):
+    """What drivers are written in beside calls of torch."""
+
+    def shape(self, body, shape, before=""):
+        text = "#include <torch/torch.h>\n" + before + "\nint main() { " + body + " launch_gpu_implementation(r.data_ptr()); torch::allclose(r, r); }"
+        self.assertEqual([e.value for e in Driver(text).run().arguments[0].tensor.shape], shape)
+
+    def test_vectors(self):
+        self.shape("std::vector<int64_t> s; s.reserve(2); s.push_back(3); s.push_back(5); auto r = torch::randn(s);", [3, 5])
+        self.shape("std::vector<int64_t> s{2, 3, 5}; std::vector<int64_t> t(s.begin() + 1, s.end()); t.insert(t.begin(), s.begin(), s.end() - 2); auto r = torch::randn(t);", [2, 3, 5])
+        self.shape("std::vector<int64_t> s{2, 3, 5}; auto n = std::accumulate(s.begin(), s.end(), 1, std::multiplies<int64_t>()); auto r = torch::randn({n, s.back(), *s.begin()});", [30, 5, 2])
+
+    def test_loops(self):
+        self.shape("int n = 0; for (int i = 0; i < 3; i++) { n += 2; } auto r = torch::randn({n});", [6])
+        self.shape("int n = 1; std::vector<int> f{2, 3}; for (const auto& each : f) n = n * each; auto r = torch::randn({n});", [6])
+
+    def test_classes(self):
+        self.shape("struct Pair { int a = 3; int b = 4; }; Pair p; auto r = torch::randn({p.a, p.b});", [3, 4])
+        self.shape("auto m = new torch::nn::LinearImpl(4, 7); auto r = m->forward(torch::randn({2, 4}));", [2, 7])
+        self.shape("auto m = std::make_shared<torch::nn::Conv3dImpl>(torch::nn::Conv3dOptions(2, 8, 3)); auto r = m->forward(torch::randn({1, 2, 5, 5, 5}));", [1, 8, 3, 3, 3])
+        self.shape("torch::nn::Hardswish m; auto r = m(torch::nn::Flatten()(torch::randn({2, 3, 4})));", [2, 12])
+
+    def test_macros_and_declarations(self):
+        self.shape("TORCH_CHECK(torch::cuda::is_available(), 1); torch::set_default_dtype(1); auto r = torch::randn({3});", [3], "void other(float *, int64_t, const int n[]);\nvoid none(void);")
+
+
+class Operators(unittest.TestCase):
+    """torch's operators by class, from its schema."""
+
+    def test_schema(self):
+        classes = operators.read_schema("""
+- func: twice(Tensor self) -> Tensor
+  tags: [core, pointwise]
+- func: twice_(Tensor(a!) self) -> Tensor(a!)
+  tags: pointwise
+- func: widest.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
+  structured_inherits: TensorIteratorBase
+- func: gap_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
+  structured_inherits: TensorIteratorBase
+- func: halves(Tensor self, int dim=-1) -> Tensor
+  tags: pointwise
+- func: shaped(Tensor self, SymInt[] size) -> Tensor
+""")
+        self.assertEqual(classes, {"pointwise": ["twice", "twice_"], "reduction": ["widest"], "loss": ["gap_loss"]})
+
+    def test_known(self):
+        for name, kind in (("hardtanh_", "pointwise"), ("erfinv", "pointwise"), ("logaddexp", "pointwise"), ("nansum", "reduction"), ("huber_loss", "loss"), ("reshape", "")):
+            self.assertEqual(operators.kind_of(name), kind)
+
+    def test_in_place_and_copied(self):
+        self.assertEqual([e.value for e in called("hardtanh_", [Tensor([Int(3)], "f32")], None).shape], [3])
+        target, source = Tensor([Int(3)], "f32", "zeros"), Tensor([Int(3)], "f32", "normal")
+        self.assertEqual(called("copy_", [target, source], None).storage.init, "normal")
+        self.assertEqual([e.value for e in called("diag", [Tensor([Int(3)], "f32")], None).shape], [3, 3])
+
+    @unittest.skipUnless(importlib.util.find_spec("torch"), "torch is not installed")
+    def test_asked_of_torch(self):
+        n = Int.size("n", 6)
+        kept = []
+        result = called("cdist", [Tensor([n, Int(4)], "f32"), Tensor([Int(5), Int(4)], "f32")], lambda *extents: kept.append(extents))
+        self.assertEqual([e.text() for e in result.shape], ["n", "5"])
+        self.assertEqual(kept, [])
+
+
 class Refused(unittest.TestCase):
     def refuse(self, body, why):
         with self.assertRaisesRegex(Untranslatable, why):
@@ -68,7 +135,8 @@ class Refused(unittest.TestCase):
 
     def test_reasons(self):
         self.refuse("int n = 3;", "main does not call launch_gpu_implementation")
-        self.refuse("for (int i = 0; i < 3; ++i) {}", "a 'for' loop")
+        self.refuse("for (int i = 0; i < 5000; ++i) {}", "a 'for' loop of more than")
+        self.refuse("while (more()) {}", "a 'while' loop")
         self.refuse("auto x = torch::fft_fft(torch::randn({3}));", "torch::fft_fft")
         self.refuse("auto x = load(3);", "the function load")
 
