@@ -44,8 +44,8 @@ public:
         {"verify", "--by-passes", ("--promise=" + promiseName(promise)).str(), given(), made()});
   }
 
-  /// Why the judge does not prove what the recipe makes of \p program, `what` in the reason; empty if
-  /// it does.
+  /// Why the judge does not prove what the recipe makes of \p program, `what` in the reason; empty
+  /// if it does.
   llvm::Expected<std::string> whyUnproven(StringRef program, Promise promise,
                                           const llvm::Twine &what) {
     auto text = apply(program);
