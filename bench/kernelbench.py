@@ -6,6 +6,8 @@
     bench/kernelbench.py prepare FOLDER OUT                   a workload for each problem, in track B a kernel.cu as well (needs torch); what has none is named and counted
     bench/kernelbench.py examine OUT FILE [-- …]              which problems parse, are raised and have a schedule, and why not the others
     bench/kernelbench.py run OUT RESULTS [-- …]               kb-opt -passes=auto on each; what follows -- goes to kb-opt
+    bench/kernelbench.py evaluate OUT RESULTS EVALUATED       track B: upstream's judge, float64, and times beside eager and torch.compile (needs torch and a GPU)
+    bench/kernelbench.py compare EVALUATED…                   the ratios of these times
     bench/kernelbench.py report RESULTS…                      shares and geometric means, by level, odd and even numbers apart
 
         --track=a|b             whose problems fetch and prepare take (default a)
@@ -14,7 +16,9 @@
         --only=REGEX            problems by name
         --kb-opt=PATH           the tool (default: build/bin/kb-opt)
         --jobs=N                so many at once (default 1)
-        --seconds=S             for the search of each problem (default 60)
+        --seconds=S             for the search, or the evaluation, of each problem (default 60)
+        --upstream=FOLDER       evaluate: the checkout of KernelBench that fetch --track=b made
+        --compile=MODES         evaluate: of torch.compile, with commas (default "default"; "max-autotune" takes minutes)
         --deadline=S            after so many seconds nothing is begun and what runs is stopped (default: none)
 
 Nothing that was fetched is committed. docs/KernelBench.md says how the figures are made.
@@ -23,6 +27,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernelbench"))
+import evaluate  # noqa: E402
 import runs  # noqa: E402
 import track_a  # noqa: E402
 import track_b  # noqa: E402
@@ -32,7 +37,7 @@ CHOICES = {"track": ["a", "b"], "parity": ["odd", "even", "all"], "shape": ["dri
 
 
 def main(argv):
-    options = {"kb-opt": "build/bin/kb-opt", "only": "", "parity": "odd", "jobs": 1, "seconds": 60, "deadline": 0, "from": "", "shape": "driver", "track": "a"}
+    options = {"kb-opt": "build/bin/kb-opt", "only": "", "parity": "odd", "jobs": 1, "seconds": 60, "deadline": 0, "from": "", "shape": "driver", "track": "a", "upstream": "", "compile": "default"}
     extra = argv[argv.index("--") + 1:] if "--" in argv else []
     words = argv[:argv.index("--")] if "--" in argv else argv
     names = [w for w in words if not w.startswith("--")]
@@ -53,6 +58,12 @@ def main(argv):
             track_a.examine(prepared, out, options)
         case ["run", prepared, out]:
             runs.run(prepared, out, options)
+        case ["evaluate", prepared, results, out]:
+            if not os.path.isdir(os.path.join(options["upstream"], "src/kernelbench")):
+                sys.exit(f"'{options['upstream']}' is no checkout of KernelBench: --upstream=FOLDER names one, and fetch --track=b makes one")
+            evaluate.run(prepared, results, options["upstream"], out, {**options, "compile": options["compile"].split(",")})
+        case ["compare", *evaluated] if evaluated:
+            print(evaluate.table(evaluated))
         case ["report", *results] if results:
             runs.report(results)
         case _:

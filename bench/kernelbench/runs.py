@@ -26,11 +26,11 @@ def understand(status, text):
     if gain and status in (0, 4):
         result.update(gain=float(gain[0]), beforeUs=float(gain[1]), afterUs=float(gain[2]))
     result["pipeline"] = last(r"replay: kb-opt -passes='([^']*)'", text)
-    result["floorUs"] = last(r"the roofline allows ([0-9.]+) us", text)
+    result["floorUs"] = last(r"no rewrite goes below ([0-9.]+) us", text)
     result["note"] = last(r"(?:.*left alone|kb-opt: error): (.*)", text) or last(r": (?:fatal )?error: (.*)", text) or last(r"^stopped: (.* before the original was judged)", text)
     result["tried"] = len(re.findall(r"^\[\d+\]", text, re.M))
     result["parsed"] = status is not None and not re.search(r"\.cu:\d+:\d+: (fatal )?error:", text)
-    result["ran"] = "roofline allows" in text or bool(gain)
+    result["ran"] = result["floorUs"] is not None or bool(gain)
     return result
 
 
