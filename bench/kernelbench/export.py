@@ -73,6 +73,8 @@ def graph_of(path):
     graph["nodes"] = [n for n in graph["nodes"] if n["name"] in needed]
     for value in graph["inputs"]:
         value["used"] = value["name"] in needed
+        if value["used"] and value["role"] not in ("PARAMETER", "BUFFER", "USER_INPUT"):
+            raise Untranslatable("a tensor that forward makes of numbers")
         if value["used"] and value["dtype"] != "f32":
             raise Untranslatable(f"an input of type {value['dtype']}")
     return graph
