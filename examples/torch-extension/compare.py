@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Builds an extension as it was and as kb-opt patched it, calls both from Python, and compares results and times.
+
+    python3 compare.py row_scale.cu patched.cu      PyTorch, the CUDA toolkit, ninja and a GPU
+
+Both are built by `CUDAExtension` (python3 setup.py build_ext), and the patched one by `load_inline` as well. Exit status: 1 if a result differs.
+"""
+import importlib.util
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import torch
+from torch.utils import cpp_extension
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROWS, COLUMNS, ROUNDS = 4096, 768, 50
+
+
+def built(source, folder):
+    """The module that setup.py makes of a file."""
+    os.makedirs(folder)
+    shutil.copy(source, os.path.join(folder, "row_scale.cu"))
+    shutil.copy(os.path.join(HERE, "setup.py"), folder)
+    subprocess.run([sys.executable, "setup.py", "-q", "build_ext", "--inplace"], cwd=folder, check=True)
+    path = next(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".so"))
+    spec = importlib.util.spec_from_file_location("row_scale", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def inlined(source, folder):
+    """The same file by load_inline; its PYBIND11_MODULE says what is called."""
+    os.makedirs(folder)
+    with open(source) as file:
+        return cpp_extension.load_inline("row_scale_inline", cpp_sources="", cuda_sources=file.read(), build_directory=folder)
+
+
+def microseconds(functions):
+    """Medians of ROUNDS runs in turns, each with a cold L2."""
+    flush = torch.empty(256 << 20, dtype=torch.int8, device="cuda")
+    taken = {name: [] for name in functions}
+    for _ in range(ROUNDS):
+        for name, function in functions.items():
+            flush.zero_()
+            begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            torch.cuda.synchronize()
+            begin.record()
+            function()
+            end.record()
+            torch.cuda.synchronize()
+            taken[name].append(begin.elapsed_time(end) * 1000)
+    return {name: statistics.median(values) for name, values in taken.items()}
+
+
+def main(before, after):
+    x, weight = torch.randn(ROWS, COLUMNS, device="cuda"), torch.rand(COLUMNS, device="cuda") + 0.5
+    exact = (x.double() / (x.double().square().mean(1, keepdim=True) + 1e-6).sqrt() * weight.double())
+    with tempfile.TemporaryDirectory() as folder:
+        modules = {"as it was": built(before, folder + "/before"), "patched": built(after, folder + "/after"), "patched, load_inline": inlined(after, folder + "/inline")}
+        wrong = 0
+        for name, module in modules.items():
+            distance = float((module.row_scale(x, weight).double() - exact).abs().max())
+            clamped = x.clone()
+            module.clamp_(clamped, -0.5, 0.5)
+            is_right = distance < 1e-4 and torch.equal(clamped, x.clamp(-0.5, 0.5))
+            wrong += not is_right
+            print(f"{name}: {'right' if is_right else 'WRONG'}, at most {distance:.2g} from float64")
+        for name, us in microseconds({name: lambda module=module: module.row_scale(x, weight) for name, module in modules.items()}).items():
+            print(f"{name}: {us:.1f} us with the wrapper, {torch.cuda.get_device_name()}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]) if len(sys.argv) == 3 else __doc__)
