@@ -22,13 +22,17 @@ ROWS, COLUMNS, ROUNDS = 4096, 768, 50
 
 
 def built(source, folder):
-    """The module that setup.py makes of a file."""
+    """The module that setup.py makes of a file, under a name of its own: Python loads a module of one name only once."""
+    name = "row_scale_" + os.path.basename(folder)
     os.makedirs(folder)
     shutil.copy(source, os.path.join(folder, "row_scale.cu"))
-    shutil.copy(os.path.join(HERE, "setup.py"), folder)
+    with open(os.path.join(HERE, "setup.py")) as file:
+        text = file.read()
+    with open(os.path.join(folder, "setup.py"), "w") as file:
+        file.write(text.replace('"row_scale"', f'"{name}"'))
     subprocess.run([sys.executable, "setup.py", "-q", "build_ext", "--inplace"], cwd=folder, check=True)
     path = next(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".so"))
-    spec = importlib.util.spec_from_file_location("row_scale", path)
+    spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
