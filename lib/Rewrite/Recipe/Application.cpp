@@ -114,7 +114,10 @@ private:
       return;
     std::string list;
     auto add = [&](const std::string &text) { list += (list.empty() ? "" : ", ") + text; };
-    for (auto [argument, parameter] : llvm::zip(example.ways.front().arguments, example.parameters))
+    auto launched = llvm::find_if(example.ways, [&](const ChangedLaunch &way) {
+      return !way.isAsBefore && way.kernel == example.launched;
+    });
+    for (auto [argument, parameter] : llvm::zip(launched->arguments, example.parameters))
       if (!isLeftOut(argument))
         add(renamed(parameter, names));
     for (const ParmVarDecl *parameter : match.extra)

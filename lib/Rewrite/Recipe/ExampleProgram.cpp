@@ -232,6 +232,12 @@ private:
     return llvm::Error::success();
   }
 
+  /// The first of \p ways that is not the launch of before.
+  static size_t firstNew(llvm::ArrayRef<ChangedLaunch> ways) {
+    auto found = llvm::find_if(ways, [](const ChangedLaunch &way) { return !way.isAsBefore; });
+    return found == ways.end() ? 0 : size_t(found - ways.begin());
+  }
+
   llvm::Error compareLaunches() {
     const std::string name = example.kernel->getNameAsString();
     if (places.size() != given.size())
@@ -261,8 +267,9 @@ private:
         ways.push_back(std::move(*launch));
       }
       if (before == given.front()) {
-        kernelAfter = place.front().launch->kernel->getDefinition();
-        example.launched = ways.front().kernel;
+        const size_t first = firstNew(ways);
+        kernelAfter = place[first].launch->kernel->getDefinition();
+        example.launched = ways[first].kernel;
         example.ways = std::move(ways);
       } else if (!(example.ways == ways)) {
         return noRecipe("its examples/after.cu changes the launches of '" + name +

@@ -39,7 +39,7 @@ struct ExampleProgram {
   std::vector<Definition> made;
   /// Of the launched kernel, as written; empty if it is not one of `made`.
   std::vector<std::string> parameters;
-  std::string launched; ///< name of the kernel that `after` launches, in the first of its ways
+  std::string launched; ///< name of the kernel that `after` launches, in the first new way
   std::vector<ChangedLaunch> ways;   ///< what each launch has become
   std::vector<std::string> includes; ///< lines of `after` that `before` does not have
 
