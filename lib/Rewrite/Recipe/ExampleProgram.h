@@ -8,21 +8,12 @@
 #ifndef KBOPT_LIB_REWRITE_RECIPE_EXAMPLEPROGRAM_H
 #define KBOPT_LIB_REWRITE_RECIPE_EXAMPLEPROGRAM_H
 
+#include "Definitions.h"
 #include "ExampleLaunch.h"
 #include "MatchFunctions.h"
 #include "kb-opt/Core/PassInfo.h"
 
 namespace kbopt {
-
-/// What \p program defines in its main file: for the device, constants, and functions of the host
-/// that launch nothing. Those in a namespace that \p before does not have are one definition, the
-/// namespace.
-struct Definition {
-  std::string name, text;
-  const clang::Decl *declaration = nullptr;
-  bool isForHost = false;
-};
-std::vector<Definition> definitionsIn(const ParsedProgram &program, const ParsedProgram &before);
 
 /// The name that stands in texts for open expression \p number.
 std::string openName(unsigned number);
