@@ -10,7 +10,6 @@ import fcntl
 import importlib.util
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -18,9 +17,9 @@ import time
 import types
 
 import binding
+import times
 import track_a
 
-FLUSH_BYTES = 256 << 20  # more than the L2 of any card so far
 ROUNDS = 15
 
 
@@ -37,24 +36,6 @@ def loaded(path, name):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-def times(torch, functions, inputs):
-    """The median of ROUNDS runs of each, in microseconds, in turns."""
-    flush = torch.empty(FLUSH_BYTES, dtype=torch.int8, device="cuda")
-    taken = {name: [] for name in functions}
-    with torch.no_grad():
-        for _ in range(ROUNDS):
-            for name, function in functions.items():
-                flush.zero_()
-                begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-                torch.cuda.synchronize()
-                begin.record()
-                function(*inputs)
-                end.record()
-                torch.cuda.synchronize()
-                taken[name].append(begin.elapsed_time(end) * 1000)
-    return {name: statistics.median(values) for name, values in taken.items()}
 
 
 def distance(result, exact):
@@ -122,7 +103,8 @@ def evaluate(folder, cuda_path, upstream, modes):
                 except Exception as error:
                     record["compile"][mode] = f"{type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}"
             with alone():
-                record["tf32" if tf32 else "strict"] = times(torch, functions, inputs)
+                calls = {name: lambda function=function: function(*inputs) for name, function in functions.items()}
+                record["tf32" if tf32 else "strict"] = times.microseconds(torch, calls, ROUNDS)
     return record
 
 

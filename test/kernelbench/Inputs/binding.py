@@ -1,4 +1,5 @@
 """What bench/kernelbench makes of a module and its CUDA: ModelNew, run here with stand-ins for torch and for the compiled library; and the table of an evaluation."""
+import contextlib
 import json
 import os
 import sys
@@ -8,6 +9,7 @@ import unittest
 sys.path.insert(0, os.path.join(sys.argv.pop(1), "kernelbench"))
 import binding
 import evaluate
+import times
 
 GRAPH = {"inputs": [{"name": "p_linear_weight", "role": "PARAMETER", "used": True}, {"name": "b_mean", "role": "BUFFER", "used": False}, {"name": "flag", "role": "USER_INPUT", "used": False},
                     {"name": "x", "role": "USER_INPUT", "used": True}],
@@ -70,6 +72,31 @@ class Binding(unittest.TestCase):
         self.assertEqual(calls, [[90, 10, 21, 77]])
         self.assertEqual((torch.made, result.address), ([[2]], 90))
         self.assertIn('"quoted" {braces}', scope["CUDA"])
+
+
+class Event:
+    """Every function takes as many milliseconds as were called before it."""
+    calls = []
+
+    def __init__(self, enable_timing):
+        pass
+
+    def record(self):
+        self.at = len(Event.calls)
+
+    def elapsed_time(self, end):
+        return end.at
+
+
+class Times(unittest.TestCase):
+    def test_in_turns(self):
+        Event.calls.clear()
+        nothing = lambda *_, **__: None
+        torch = types.SimpleNamespace(int8="i8", empty=lambda *_, **__: types.SimpleNamespace(zero_=nothing), no_grad=contextlib.nullcontext,
+                                      cuda=types.SimpleNamespace(Event=Event, synchronize=nothing))
+        found = times.microseconds(torch, {"a": lambda: Event.calls.append("a"), "b": lambda: Event.calls.append("b")}, 3)
+        self.assertEqual("".join(Event.calls), "ababab")
+        self.assertEqual(found, {"a": 3000, "b": 4000})
 
 
 class Table(unittest.TestCase):

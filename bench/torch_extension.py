@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds an extension as it was and as kb-opt patched it, calls both from Python, and compares results and times.
 
-    python3 compare.py row_scale.cu patched.cu      PyTorch, the CUDA toolkit, ninja and a GPU
+    python3 bench/torch_extension.py examples/torch-extension/row_scale.cu patched.cu      PyTorch, the CUDA toolkit, ninja and a GPU
 
 Both are built by `CUDAExtension` (python3 setup.py build_ext), and the patched one by `load_inline` as well. Exit status: 1 if a result differs.
 """
 import importlib.util
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,10 @@ import torch
 from torch.utils import cpp_extension
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "kernelbench"))
+import times  # noqa: E402
+
+EXAMPLE = os.path.join(os.path.dirname(HERE), "examples/torch-extension")
 ROWS, COLUMNS, ROUNDS = 4096, 768, 50
 
 
@@ -26,7 +29,7 @@ def built(source, folder):
     name = "row_scale_" + os.path.basename(folder)
     os.makedirs(folder)
     shutil.copy(source, os.path.join(folder, "row_scale.cu"))
-    with open(os.path.join(HERE, "setup.py")) as file:
+    with open(os.path.join(EXAMPLE, "setup.py")) as file:
         text = file.read()
     with open(os.path.join(folder, "setup.py"), "w") as file:
         file.write(text.replace('"row_scale"', f'"{name}"'))
@@ -45,23 +48,6 @@ def inlined(source, folder):
         return cpp_extension.load_inline("row_scale_inline", cpp_sources="", cuda_sources=file.read(), build_directory=folder)
 
 
-def microseconds(functions):
-    """Medians of ROUNDS runs in turns, each with a cold L2."""
-    flush = torch.empty(256 << 20, dtype=torch.int8, device="cuda")
-    taken = {name: [] for name in functions}
-    for _ in range(ROUNDS):
-        for name, function in functions.items():
-            flush.zero_()
-            begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-            torch.cuda.synchronize()
-            begin.record()
-            function()
-            end.record()
-            torch.cuda.synchronize()
-            taken[name].append(begin.elapsed_time(end) * 1000)
-    return {name: statistics.median(values) for name, values in taken.items()}
-
-
 def main(before, after):
     x, weight = torch.randn(ROWS, COLUMNS, device="cuda"), torch.rand(COLUMNS, device="cuda") + 0.5
     exact = (x.double() / (x.double().square().mean(1, keepdim=True) + 1e-6).sqrt() * weight.double())
@@ -75,7 +61,7 @@ def main(before, after):
             is_right = distance < 1e-4 and torch.equal(clamped, x.clamp(-0.5, 0.5))
             wrong += not is_right
             print(f"{name}: {'right' if is_right else 'WRONG'}, at most {distance:.2g} from float64")
-        for name, us in microseconds({name: lambda module=module: module.row_scale(x, weight) for name, module in modules.items()}).items():
+        for name, us in times.microseconds(torch, {name: lambda module=module: module.row_scale(x, weight) for name, module in modules.items()}, ROUNDS).items():
             print(f"{name}: {us:.1f} us with the wrapper, {torch.cuda.get_device_name()}")
     return 1 if wrong else 0
 
