@@ -279,6 +279,8 @@ class Parser:
             except Unreadable:
                 self.at = start
                 return self.skipped_loop()
+        if word in ("break", "continue", "goto"):
+            raise Unreadable(f"a '{word}'")
         if word in ("struct", "class") and self.kind(1) == "word" and self.peek(2) in ("{", ":"):
             return [("class", self.definition_of_class())]
         if word in ("using", "typedef", "delete"):

@@ -91,7 +91,9 @@ class Driver:
             values = self.value(statement[2], scope)
             if not isinstance(values, list):
                 raise Untranslatable("a 'for' loop")
-            for value in values[:most]:
+            if len(values) > most:
+                raise Untranslatable(f"a 'for' loop of more than {most} rounds")
+            for value in values:
                 scope[statement[1]] = value
                 self.execute(statement[3], scope)
             return
@@ -127,7 +129,7 @@ class Driver:
                 value = self.construct(bare, [("list", initializers)] if kind == "{" and "vector" in bare else initializers, scope)
             else:
                 value = self.value(initializers[0], scope)
-        if is_literal and INTEGERS.search(bare):
+        if is_literal and INTEGERS.search(bare) and "vector" not in bare:
             value = self.overrides.get(name, value.value)
             is_size = self.names is None or name in self.names
             self.sizes[name] = value
@@ -218,6 +220,12 @@ class Driver:
             scope["this"].fields[place[1]] = value
         elif place[0] == "member":
             self.value(place[1], scope).fields[place[2]] = value
+        elif place[0] == "index":
+            base = self.value(place[1], scope)
+            if isinstance(base, list):
+                base[as_int(self.value(place[2], scope)).value] = value
+            elif isinstance(base, Tensor):
+                base.storage.note = "set element by element"
         return value
 
     def value_binary(self, expression, scope):

@@ -76,6 +76,11 @@ class Language(unittest.TestCase):
         self.shape("std::vector<int64_t> s{2, 3, 5}; std::vector<int64_t> t(s.begin() + 1, s.end()); t.insert(t.begin(), s.begin(), s.end() - 2); auto r = torch::randn(t);", [2, 3, 5])
         self.shape("std::vector<int64_t> s{2, 3, 5}; auto n = std::accumulate(s.begin(), s.end(), 1, std::multiplies<int64_t>()); auto r = torch::randn({n, s.back(), *s.begin()});", [30, 5, 2])
 
+    def test_elements(self):
+        self.shape("std::vector<int64_t> s(2); for (int i = 0; i < 2; ++i) s[i] = 3 + i; auto r = torch::randn(s);", [3, 4])
+        text = "int main() { auto r = torch::zeros({3}); for (int i = 0; i < 3; ++i) r[i] = i; launch_gpu_implementation(r.data_ptr()); }"
+        self.assertEqual(Driver(text).run().arguments[0].tensor.storage.note, "set element by element")
+
     def test_loops(self):
         self.shape("int n = 0; for (int i = 0; i < 3; i++) { n += 2; } auto r = torch::randn({n});", [6])
         self.shape("int n = 1; std::vector<int> f{2, 3}; for (const auto& each : f) n = n * each; auto r = torch::randn({n});", [6])
@@ -137,6 +142,8 @@ class Refused(unittest.TestCase):
         self.refuse("int n = 3;", "main does not call launch_gpu_implementation")
         self.refuse("for (int i = 0; i < 5000; ++i) {}", "a 'for' loop of more than")
         self.refuse("while (more()) {}", "a 'while' loop")
+        self.refuse("int n = 0; for (int i = 0; i < 3; ++i) { n += 1; break; }", "a 'for' loop")
+        self.refuse("std::vector<int> v(2000); for (int each : v) {}", "a 'for' loop of more than")
         self.refuse("auto x = torch::fft_fft(torch::randn({3}));", "torch::fft_fft")
         self.refuse("auto x = load(3);", "the function load")
 
