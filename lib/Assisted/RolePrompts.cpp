@@ -69,7 +69,8 @@ const llvm::StringLiteral generalizerDuty =
 
 How a recipe comes about:
 - One kernel changes, and nothing else but its launches. Each launch of it becomes one launch by <<< >>>, written with what the program passes to the kernel, numbers, and constants of 'after'.
-- What 'after' needs beside that (device functions, constexpr constants, includes) stands in it at file scope. Macros do not come along.
+- Or it becomes 'if (condition) new<<<...>>>(...); else old<<<...>>>(...);', where 'after' keeps the old kernel for what the new one cannot do. The condition is written like a launch, or calls a function of the host that 'after' defines. A branch holds one launch, and before it local variables and cudaFuncSetAttribute of its kernel, which more than 48 KiB of dynamic shared memory need.
+- What 'after' needs beside that (device functions, constexpr constants, includes) stands in it at file scope or in a namespace of its own; the launched kernels stand outside. Macros do not come along.
 - Numbers that are right for the sizes of this program alone become values that are computed of the kernel's arguments, or conditions in the kernel with a slower way beside them. A length that four divides here need not be divisible elsewhere.
 - Sizes of blocks and tiles are constexpr integers; those that are a power of two are tuned.
 - An expression that computes the kernel's value is best left as it stands in 'before', so that it is open.
