@@ -19,20 +19,32 @@ import tempfile as _tempfile
 import torch as _torch
 
 CUDA = {cuda!r}
+# Memory that was freed stays with the process, as that of PyTorch does.
+KEEP = """
+#include <cstdint>
+extern "C" void kb_keep() {{
+  int device;
+  cudaMemPool_t pool;
+  uint64_t all = UINT64_MAX;
+  if (cudaGetDevice(&device) == cudaSuccess && cudaDeviceGetDefaultMemPool(&pool, device) == cudaSuccess)
+    cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all);
+}}
+"""
 ARGUMENTS = {arguments}  # of kb_run behind the outputs: role and name
 OUTPUTS = {outputs}  # their shapes
+SIZES = {sizes}  # numbers behind the tensors
 
 
 def _library():
     major, minor = _torch.cuda.get_device_capability()
     words = ["nvcc", "-O3", "-std=c++17", f"-arch=sm_{{major}}{{minor}}{{'a' if major == 9 else ''}}", "-shared", "-Xcompiler", "-fPIC"]
-    name = _hashlib.sha256(" ".join([*words, CUDA]).encode()).hexdigest()[:16]
+    name = _hashlib.sha256(" ".join([*words, CUDA + KEEP]).encode()).hexdigest()[:16]
     path = _os.path.join(_tempfile.gettempdir(), f"kb-model-{{name}}.so")
     if not _os.path.exists(path):
         with _tempfile.TemporaryDirectory() as folder:
             source = _os.path.join(folder, "kernel.cu")
             with open(source, "w") as file:
-                file.write(CUDA)
+                file.write(CUDA + KEEP)
             _subprocess.run([*words, source, "-o", path + f".{{_os.getpid()}}"], check=True)
         _os.replace(path + f".{{_os.getpid()}}", path)
     return _ctypes.CDLL(path)
@@ -43,7 +55,9 @@ class ModelNew(Model):
 
     def forward(self, *inputs):
         if ModelNew._run is None:
-            ModelNew._run = _library().kb_run
+            library = _library()
+            library.kb_keep()
+            ModelNew._run = library.kb_run
         own = {{"p_" + name.replace(".", "_"): tensor for name, tensor in self.named_parameters()}}
         own.update({{"b_" + name.replace(".", "_"): tensor for name, tensor in self.named_buffers()}})
         given = [tensor for tensor in inputs if isinstance(tensor, _torch.Tensor)]
@@ -52,7 +66,7 @@ class ModelNew(Model):
         device = passed[0].device
         results = [_torch.empty(shape, dtype=_torch.float32, device=device) for shape in OUTPUTS]
         pointers = [_ctypes.c_void_p(tensor.data_ptr()) for tensor in results + passed]
-        ModelNew._run(*pointers, _ctypes.c_void_p(_torch.cuda.current_stream(device).cuda_stream))
+        ModelNew._run(*pointers, *map(_ctypes.c_int, SIZES), _ctypes.c_void_p(_torch.cuda.current_stream(device).cuda_stream))
         return results[0] if len(results) == 1 else tuple(results)
 '''
 
@@ -71,7 +85,8 @@ def arguments_of(graph):
 def model_new(reference, graph, cuda):
     """The module's text. `reference` and `cuda` are texts, `graph` is that of export.py."""
     shapes = {value["name"]: value["shape"] for value in graph["nodes"]}
-    return reference.rstrip() + TEXT.format(cuda=cuda, arguments=arguments_of(graph), outputs=[shapes[name] for name in graph["outputs"]])
+    return reference.rstrip() + TEXT.format(cuda=cuda, arguments=arguments_of(graph), outputs=[shapes[name] for name in graph["outputs"]],
+                                            sizes=[graph["size"]["value"]] if graph.get("size") else [])
 
 
 def model_of(folder, cuda_path):

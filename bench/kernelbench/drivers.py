@@ -11,7 +11,8 @@ import cxx
 from modules import Module, names_module
 from shapes import computed
 from torchcalls import DTYPES, called, dtype_of
-from values import (HostArray, Int, Iterator, Opaque, Options, Pointer, Tensor, Untranslatable, add, as_int, describe, multiply, negate, quotient, remainder, subtract)
+from values import (HostArray, Int, Iterator, Made, Opaque, Options, Pointer, Tensor, Untranslatable, add, as_int, describe, multiply, negate, quotient, remainder, remember,
+                    subtract)
 
 ENTRY = "launch_gpu_implementation"
 INTEGERS = re.compile(r"\b(u?int\d*(_t)?|size_t|long|unsigned|short)\b")
@@ -188,7 +189,7 @@ class Driver:
         base = self.value(expression[1], scope)
         place = self.value(expression[2], scope)
         if isinstance(base, Tensor):
-            return called("squeeze", [base.reshaped([Int(1), *base.shape[1:]]), Int(0)], self.structure)
+            return remember(base.reshaped(base.shape[1:]), Made("slice", None, [base, place]))
         if isinstance(base, list):
             return base[as_int(place).value]
         raise Untranslatable(f"an index of {describe(base)}")
@@ -245,7 +246,7 @@ class Driver:
         tensors = [v for v in (a, b) if isinstance(v, Tensor)]
         if tensors:
             name = {"+": "add", "-": "sub", "*": "mul", "/": "div"}.get(op, "eq")
-            return called(name, tensors, self.structure)
+            return remember(called(name, tensors, self.structure), Made("operator", op, [a, b]))
         if isinstance(a, Opaque) or isinstance(b, Opaque):
             same = isinstance(a, Opaque) and isinstance(b, Opaque) and DTYPES.get(a.name, a.name) == DTYPES.get(b.name, b.name)
             return same if op == "==" else not same
@@ -353,6 +354,8 @@ class Driver:
             if name == "to" or name in ("half", "float"):
                 self.convert(base, {"half": "f16", "float": "f32"}.get(name) or dtype_of(values, None))
                 return base
+            if name in ("eval", "train"):
+                self.train(base, name == "train" and not (values and values[0] is False))
             if name in ("eval", "train", "zero_grad"):
                 return base
             if name == "forward" or (isinstance(base, Object) and self.function_of(base, name)):
@@ -418,7 +421,7 @@ class Driver:
         if name in ("item", "device", "is_cuda", "is_contiguous", "toBool"):
             return Opaque(name)
         if name == "set_data":
-            tensor.shape, tensor.dtype, tensor.storage = list(values[0].shape), values[0].dtype, values[0].storage
+            tensor.shape, tensor.dtype, tensor.storage, tensor.made = list(values[0].shape), values[0].dtype, values[0].storage, values[0].made
             return tensor
         if name == "index":
             return self.sliced(tensor, values[0])
@@ -434,7 +437,13 @@ class Driver:
                 shape[axis] = subtract(last, first) if isinstance(first, Int) else last
             elif isinstance(first, Int):
                 shape[axis] = subtract(shape[axis], first)
-        return computed(shape, tensor.dtype, "index")
+        return remember(computed(shape, tensor.dtype, "index"), Made("slice", None, [tensor, places]))
+
+    def train(self, base, training):
+        base.training = training
+        for value in base.fields.values():
+            if isinstance(value, (Module, Object)):
+                self.train(value, training)
 
     def convert(self, base, dtype):
         if dtype is None:

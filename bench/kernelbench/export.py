@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """A KernelBench module as plain data: torch.export on shapes alone (the meta device), decomposed to core ATen. Needs torch; nothing is computed."""
+import ast
 import importlib.util
 import math
 
@@ -39,11 +40,52 @@ def init_of(kind, name, tensor):
     return f"uniform(-{bound:.6g}, {bound:.6g})"
 
 
-def graph_of(path):
-    """The graph that templates.py reads. Raises Untranslatable with torch's first line where export refuses."""
+def numbers_of_inputs(path):
+    """The module's global numbers that get_inputs() uses, in the order of the file."""
+    with open(path) as file:
+        tree = ast.parse(file.read())
+    function = next((f for f in tree.body if isinstance(f, ast.FunctionDef) and f.name == "get_inputs"), None)
+    used = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)} if function else set()
+    return [target.id for statement in tree.body if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant) and type(statement.value.value) is int
+            for target in statement.targets if isinstance(target, ast.Name) and target.id in used]
+
+
+def batch_of(path):
+    """(name, value) of the number that is the first extent of the first input and nothing that the model is made of; None if there is none."""
+    for name in numbers_of_inputs(path):
+        with torch.device("meta"):
+            module = load(path)
+            value, before, made = getattr(module, name), module.get_inputs(), module.get_init_inputs()
+            setattr(module, name, value + 1)
+            after, changed = module.get_inputs(), repr(module.get_init_inputs()) != repr(made)
+        tensors = [(a, b) for a, b in zip(before, after) if isinstance(a, torch.Tensor)]
+        if not changed and tensors and tensors[0][0].dim() and tensors[0][1].shape[0] == tensors[0][0].shape[0] + 1 and value > max(OTHER_BATCHES):
+            return name, value
+    return None
+
+
+OTHER_BATCHES = (3, 2)
+
+
+def graphs_of(path):
+    """The graph with the module's own batch, and what batches.py needs of it: {"name", "value", "others": [[batch, graph], …]} under "size" where its batch can be changed."""
+    graph = graph_of(path)
+    batch = batch_of(path)
+    if batch:
+        try:
+            graph["size"] = {"name": batch[0], "value": batch[1], "others": [[other, graph_of(path, {batch[0]: other})] for other in OTHER_BATCHES]}
+        except Untranslatable:
+            pass
+    return graph
+
+
+def graph_of(path, numbers=None):
+    """The graph that templates.py reads, with other `numbers` of the module by name. Raises Untranslatable with torch's first line where export refuses."""
     try:
         with torch.device("meta"):
             module = load(path)
+            for name, value in (numbers or {}).items():
+                setattr(module, name, value)
             model = module.Model(*module.get_init_inputs())
             inputs = tuple(module.get_inputs())
         program = torch.export.export(model, inputs).run_decompositions()

@@ -7,7 +7,7 @@ Torch fills scales with ones and shifts with zeros. Here they are drawn around t
 import re
 
 import shapes
-from values import Int, Options, Tensor, Untranslatable, as_int, multiply, quotient
+from values import Int, Made, Options, Tensor, Untranslatable, as_int, multiply, quotient, remember
 
 SCALE, SHIFT = "uniform(0.5, 1.5)", "uniform(-0.5, 0.5)"
 NAMES = re.compile(r"(Linear|Bilinear|Conv\dd|ConvTranspose\dd|BatchNorm\dd|InstanceNorm\dd|GroupNorm|LayerNorm|MaxPool\dd|AvgPool\dd|AdaptiveAvgPool\dd|AdaptiveMaxPool\dd|"
@@ -29,16 +29,24 @@ ORDER = {"Linear": "in_features out_features", "Conv": "in_channels out_channels
 DEFAULTS = {"eps": 1e-5, "momentum": 0.1}
 
 
+def drawn(shape, init):
+    """A parameter of which torch makes a constant."""
+    tensor = Tensor(shape, "f32", init)
+    tensor.storage.given = "ones" if init == SCALE else "zeros"
+    return tensor
+
+
 class Module:
     """kind is the class name without torch::nn; settings are the options by name."""
 
     def __init__(self, kind, arguments, structure):
         kind = re.sub(r"Impl$", "", kind)
-        self.kind, self.fields, self.structure = kind, {}, structure
+        self.kind, self.fields, self.structure, self.training = kind, {}, structure, True
         if len(arguments) == 1 and isinstance(arguments[0], Options):
             arguments, self.settings = arguments[0].arguments, dict(arguments[0].settings)
         else:
             self.settings = {}
+        self.named = list(self.settings)
         family = re.sub(r"\d?d$", "", kind).replace("Transpose", "")
         self.settings.update(zip(ORDER.get(family, "").split(), arguments))
         self.dims = int(kind[-2]) if re.search(r"\dd$", kind) else 0
@@ -84,18 +92,18 @@ class Module:
             if "num_groups" in self.settings and shape[0].value % as_int(self.option("num_groups")).value:
                 raise Untranslatable(f"{shape[0].text()} channels in groups of GroupNorm")
             if self.has("affine", not kind.startswith("Instance")) and self.has("elementwise_affine"):
-                self.fields.update(weight=Tensor(shape, "f32", SCALE), bias=Tensor(shape, "f32", SHIFT))
+                self.fields.update(weight=drawn(shape, SCALE), bias=drawn(shape, SHIFT))
             if kind.startswith("BatchNorm"):
-                self.fields.update(running_mean=Tensor(shape, "f32", SHIFT), running_var=Tensor(shape, "f32", SCALE))
+                self.fields.update(running_mean=drawn(shape, SHIFT), running_var=drawn(shape, SCALE))
         elif kind == "MultiheadAttention":
             width = as_int(self.option("embed_dim"))
             if width.value % as_int(self.option("num_heads")).value:
                 raise Untranslatable("heads do not divide the width")
             bound = f"{(6 / (4 * width.value)) ** 0.5:.6g}"
             self.fields["in_proj_weight"] = Tensor([multiply(Int(3), width), width], "f32", f"uniform(-{bound}, {bound})")
-            self.fields["in_proj_bias"] = Tensor([multiply(Int(3), width)], "f32", SHIFT)
+            self.fields["in_proj_bias"] = drawn([multiply(Int(3), width)], SHIFT)
             self.fields["out_proj"] = Module("Linear", [width, width], self.structure)
-            self.fields["out_proj"].fields["bias"] = Tensor([width], "f32", SHIFT)
+            self.fields["out_proj"].fields["bias"] = drawn([width], SHIFT)
 
     def convert(self, dtype):
         for value in self.fields.values():
@@ -105,6 +113,12 @@ class Module:
                 value.dtype = dtype
 
     def forward(self, arguments):
+        made = Made("module", self, arguments)
+        result = self.applied(arguments)
+        return result if isinstance(result, Tensor) and result.made else remember(result, made)
+
+    def applied(self, arguments):
+        """What it gives, by its shape and type."""
         x, kind, get = arguments[0], self.kind, self.option
         if kind == "Linear":
             return shapes.linear(x, self.fields["weight"])

@@ -86,7 +86,8 @@ def geometric_mean(values):
 
 
 def parity_of(result):
-    return "odd" if int(re.match(r"\d+", result["name"].split("/")[1])[0]) % 2 else "even"
+    number = re.match(r"\d+", result["name"].split("/")[1])
+    return ("odd" if int(number[0]) % 2 else "even") if number else "all"
 
 
 def report(paths):

@@ -60,8 +60,10 @@ def digits(shape, variable="i", prefix="i"):
 
 
 class Generator:
-    def __init__(self, graph):
-        self.graph, self.kernels, self.calls, self.buffers = graph, [], [], []
+    """`wide` are the numbers of the kernels that count in 64 bits; what is not given is found from the shapes."""
+
+    def __init__(self, graph, wide=None):
+        self.graph, self.kernels, self.calls, self.buffers, self.given, self.wide = graph, [], [], [], wide, set()
         self.shapes, self.alias, self.parts = {}, {}, {}
         for value in graph["inputs"]:
             self.shapes[value["name"]] = value["shape"]
@@ -80,11 +82,12 @@ class Generator:
         name, count = f"{node['op'].lstrip('_')}Kernel{len(self.kernels)}", count or math.prod(node["shape"])
         parameters = "".join(f", const float *__restrict__ a{i}" for i in range(len(operands)))
         text = (f"__global__ void {name}(float *__restrict__ y{parameters}, int count) {{\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= count)\n    return;\n" + "\n".join(body) + "\n}\n")
-        if max([count, *(math.prod(self.shape(o)) for o in operands)]) >= 2 ** 31:
+        if max([count, *(math.prod(self.shape(o)) for o in operands)]) >= 2 ** 31 if self.given is None else len(self.kernels) in self.given:
+            self.wide.add(len(self.kernels))
             text = re.sub(r"\bint (?=\w)", "long long ", text).replace("blockIdx.x * blockDim.x", "blockIdx.x * static_cast<long long>(blockDim.x)")
         self.kernels.append(f"// {node['op']} -> {node['shape']}\n{text}")
         arguments = "".join(f", {self.name(o)}" for o in operands)
-        self.calls.append(f"  {name}<<<{(count + 255) // 256}, 256, 0, stream>>>({node['name']}{arguments}, {count});")
+        self.calls.append(f"  {name}<<<({count} + 255) / 256, 256, 0, stream>>>({node['name']}{arguments}, {count});")
 
     # Templates
 
@@ -345,29 +348,45 @@ class Generator:
         else:
             raise Untranslatable(f"no template for aten.{op}")
 
-    def generate(self):
+    def run(self):
+        """Fills kernels, calls and buffers."""
         for node in self.graph["nodes"]:
             self.node(node)
-        outputs = [self.name({"node": o}) for o in self.graph["outputs"]]
-        inputs = [v for v in self.graph["inputs"] if v["used"]]
-        if len(set(outputs)) != len(outputs) or any(o in [v["name"] for v in inputs] for o in outputs):
+        self.outputs = [self.name({"node": o}) for o in self.graph["outputs"]]
+        self.inputs = [v for v in self.graph["inputs"] if v["used"]]
+        if len(set(self.outputs)) != len(self.outputs) or any(o in [v["name"] for v in self.inputs] for o in self.outputs):
             raise Untranslatable("an output is an input, or is given twice")
-        inner = [b for b in self.buffers if b["name"] not in outputs]
-        names = [f"float *{o}" for o in outputs] + [f"const float *{v['name']}" for v in inputs] + ["cudaStream_t stream"]
-        lines = ["// Made by bench/kernelbench.py from the graph of a PyTorch module: one naive kernel for each operator.", "#include <cuda_runtime.h>", "#include <math.h>", "", *self.kernels,
-                 f'extern "C" void kb_run({", ".join(names)}) {{']
-        lines += [f"  float *{b['name']};\n  cudaMalloc(&{b['name']}, sizeof(float) * {math.prod(b['shape'])});" for b in inner]
-        lines += self.calls
-        lines += ["  cudaStreamSynchronize(stream);"] if inner else []
-        lines += [f"  cudaFree({b['name']});" for b in inner]
-        return "\n".join([*lines, "}", ""])
+        return self
+
+    def inner(self):
+        """(name, number of elements) of what lies between the inputs and the outputs."""
+        return [(b["name"], math.prod(b["shape"])) for b in self.buffers if b["name"] not in self.outputs]
+
+    def allocations(self):
+        return [f"  float *{name};\n  cudaMallocAsync(&{name}, sizeof(float) * {count}, stream);" for name, count in self.inner()]
+
+    def described(self):
+        """The lines of the workload for all tensors."""
+        produced = {b["name"]: b for b in self.buffers}
+        lines = []
+        for name in self.outputs:
+            lines += [f"  - name: {name}", "    type: f32", f"    shape: [{math.prod(produced[name]['shape'])}]", "    role: out"]
+        for value in self.inputs:
+            lines += [f"  - name: {value['name']}", "    type: f32", f"    shape: [{', '.join(map(str, value['shape'])) or 1}]", "    role: in", f"    init: {value['init']}"]
+        return lines
+
+    def bytes(self):
+        return 4 * (sum(count for _, count in self.inner()) + sum(math.prod(b["shape"]) for b in self.buffers if b["name"] in self.outputs) + sum(math.prod(v["shape"]) for v in self.inputs))
+
+    def program(self, kernels, calls, allocations, sizes=()):
+        """kernel.cu of these parts; `sizes` are numbers that kb_run is handed."""
+        names = [f"float *{o}" for o in self.outputs] + [f"const float *{v['name']}" for v in self.inputs] + [f"int {size}" for size in sizes] + ["cudaStream_t stream"]
+        return "\n".join(["// Made by bench/kernelbench.py from the graph of a PyTorch module: one naive kernel for each operator.", "#include <cuda_runtime.h>", "#include <math.h>", "", *kernels,
+                          f'extern "C" void kb_run({", ".join(names)}) {{', *allocations, *calls, *(f"  cudaFreeAsync({name}, stream);" for name, _ in self.inner()), "}", ""])
+
+    def generate(self):
+        self.run()
+        return self.program(self.kernels, self.calls, self.allocations())
 
     def workload(self):
-        produced = {b["name"]: b for b in self.buffers}
-        lines = ["entry: kb_run", "parameters:"]
-        for name in [self.name({"node": o}) for o in self.graph["outputs"]]:
-            lines += [f"  - name: {name}", "    type: f32", f"    shape: [{math.prod(produced[name]['shape'])}]", "    role: out"]
-        for value in self.graph["inputs"]:
-            if value["used"]:
-                lines += [f"  - name: {value['name']}", "    type: f32", f"    shape: [{', '.join(map(str, value['shape'])) or 1}]", "    role: in", f"    init: {value['init']}"]
-        return "\n".join([*lines, "  - name: stream", "    cxx: nullptr", ""])
+        return "\n".join(["entry: kb_run", "parameters:", *self.described(), "  - name: stream", "    cxx: nullptr", ""])

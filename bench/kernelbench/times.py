@@ -1,9 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Times of functions of torch on the GPU."""
+"""Times of functions of torch on the GPU, and which processes use the card meanwhile: either many that compute, or one that is timed."""
+import contextlib
+import fcntl
+import os
 import statistics
+import tempfile
 
 FLUSH_BYTES = 256 << 20  # more than the L2 of any card so far
+
+
+@contextlib.contextmanager
+def locked(name, how):
+    with open(os.path.join(tempfile.gettempdir(), f"kb-kernelbench-{name}.lock"), "w") as file:
+        fcntl.flock(file, how)
+        yield
+
+
+@contextlib.contextmanager
+def computing():
+    """Beside other processes that compute, never beside one that is timed, and not before one that waits to be."""
+    with locked("gate", fcntl.LOCK_EX):
+        held = locked("card", fcntl.LOCK_SH)
+        held.__enter__()
+    try:
+        yield
+    finally:
+        held.__exit__(None, None, None)
+
+
+@contextlib.contextmanager
+def alone():
+    """No other process is on the card. A process must not wait for it while it computes."""
+    with locked("gate", fcntl.LOCK_EX), locked("card", fcntl.LOCK_EX):
+        yield
 
 
 def microseconds(torch, functions, rounds):
@@ -22,3 +52,23 @@ def microseconds(torch, functions, rounds):
                 torch.cuda.synchronize()
                 taken[name].append(begin.elapsed_time(end) * 1000)
     return {name: statistics.median(values) for name, values in taken.items()}
+
+
+def compiled(torch, function, modes, call, failures):
+    """{"compile MODE": what torch.compile makes of the function}, each called once; why a mode failed goes to `failures`."""
+    functions = {}
+    for mode in modes:
+        torch._dynamo.reset()
+        made = torch.compile(function, mode=mode)
+        try:
+            call(made)
+            functions["compile " + mode] = made
+        except Exception as error:  # whatever the compiler raises
+            failures[mode] = f"{type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}"
+    return functions
+
+
+def distance(result, exact):
+    """The largest difference, over the largest value."""
+    pairs = zip(result, exact) if isinstance(exact, (tuple, list)) else [(result, exact)]
+    return max(float((a.double() - b).abs().max() / b.abs().max().clamp_min(1e-30)) for a, b in pairs)

@@ -5,7 +5,7 @@ import re
 
 import operators
 import shapes
-from values import Int, Opaque, Options, Tensor, Untranslatable, as_int
+from values import Int, Made, Opaque, Options, Tensor, Untranslatable, as_int, remember
 
 DTYPES = {"kFloat16": "f16", "kHalf": "f16", "Half": "f16", "kBFloat16": "bf16", "BFloat16": "bf16", "kFloat": "f32", "kFloat32": "f32", "Float": "f32", "kDouble": "f64", "kFloat64": "f64",
           "Double": "f64", "kInt": "i32", "kInt32": "i32", "Int": "i32", "kLong": "i64", "kInt64": "i64", "Long": "i64", "kBool": "bool", "Bool": "bool", "kUInt8": "u8", "kByte": "u8",
@@ -80,7 +80,7 @@ def filled(name, tensor, arguments):
             base = "uniform" if kind == "uniform" else "normal"
             numbers = numbers or (["0", "1"] if base == "uniform" else [])
             tensor.storage.init = base + (f"({', '.join((numbers + ['1'])[:2])})" if numbers else "")
-        tensor.storage.note = ""
+        tensor.storage.note = tensor.storage.given = ""
         return True
     return False
 
@@ -99,13 +99,31 @@ def pooled(name, x, rest):
 
 def called(name, arguments, structure):
     """torch::name(arguments), or x.name(...) with x in front."""
+    x = arguments[0] if arguments else None
+    fresh = created(name, arguments)
+    if fresh is not None:
+        return fresh
+    if isinstance(x, Tensor) and filled(name, x, arguments[1:]):
+        x.made = None
+        return x
+    made = Made("call", name, arguments)
+    result = applied(name, arguments, structure)
+    if name in SAME_VALUES and name not in ("clone", "contiguous"):
+        result.made = x.made
+    elif name == "copy_":
+        x.made = arguments[1].made or Made("call", "alias", arguments[1:2])
+    else:
+        remember(result, made)
+        if name.endswith("_") and isinstance(x, Tensor) and not name.endswith("__"):
+            made.what = name.rstrip("_")
+            x.made = made
+    return result
+
+
+def applied(name, arguments, structure):
+    """What it gives, by its shape and type."""
     x, rest = arguments[0] if arguments else None, arguments[1:]
     tensors = [a for a in arguments if isinstance(a, Tensor)]
-    made = created(name, arguments)
-    if made is not None:
-        return made
-    if isinstance(x, Tensor) and filled(name, x, rest):
-        return x
     if not tensors and not (isinstance(x, list) and x and isinstance(x[0], Tensor)) and name != "einsum":
         raise Untranslatable(f"torch::{name}")
     if name in SAME_VALUES:

@@ -2,8 +2,8 @@
 
 """Track A: KernelBlaster's own inputs (data/kernelbench-cuda), each an init.cu and a libtorch driver.
 
-A prepared problem is a folder level/problem with the unmodified init.cu, init.workload.yaml and, in problems.json of the whole, its record: what was translated only
-roughly, the flags it needs, or the reason why it has no workload. Nothing of it is committed.
+A prepared problem is a folder level/problem with the unmodified init.cu, init.workload.yaml, reference.py (PyTorch's own program for the same tensors, references.py) and, in
+problems.json of the whole, its record: what was translated only roughly, the flags it needs, or the reason why it has no workload or no reference. Nothing of it is committed.
 """
 import collections
 import concurrent.futures
@@ -16,6 +16,7 @@ import subprocess
 import time
 
 import cxx
+from references import Reference
 from values import Untranslatable
 from workloads import Translation, missing_includes
 
@@ -24,18 +25,22 @@ COMMIT = "b8d651b786f3f82d6e4d26feabaaed8f992fef0f"
 DATA = "data/kernelbench-cuda"
 
 
-def fetch(folder, source=None, repository=REPOSITORY, commit=COMMIT):
-    """Checks the repository out at the pinned commit; source is another place to clone it from."""
+def fetch(folder, source=None, repository=REPOSITORY, commit=COMMIT, paths=()):
+    """Checks the repository out at the pinned commit, of it only `paths` where there are any; source is another place to clone it from."""
     root = os.path.join(folder, repository.split("/")[1])
     if not os.path.isdir(root):
         subprocess.run(["git", "clone", "-q", "--no-checkout", "--filter=blob:none", source or f"https://github.com/{repository}", root], check=True)
+        if paths:
+            subprocess.run(["git", "-C", root, "sparse-checkout", "init", "--cone"], check=True)
+    if paths:
+        subprocess.run(["git", "-C", root, "sparse-checkout", "add", *paths], check=True)
     subprocess.run(["git", "-C", root, "checkout", "-q", commit], check=True)
 
 
 def is_wanted(problem, options):
-    """By number, so that what tunes kb-opt never opens the other half, and by name."""
-    number = int(re.match(r"\d+", problem.split("/")[1])[0])
-    return (options["parity"] == "all" or (number % 2 == 1) == (options["parity"] == "odd")) and re.search(options["only"], problem)
+    """By number, so that what tunes kb-opt never opens the other half, and by name. A problem without a number is of either half."""
+    number = re.match(r"\d+", problem.split("/")[1])
+    return (options["parity"] == "all" or not number or (int(number[0]) % 2 == 1) == (options["parity"] == "odd")) and re.search(options["only"], problem)
 
 
 def problems_in(folder, options):
@@ -46,7 +51,7 @@ def problems_in(folder, options):
 
 
 def prepare_one(data, problem, out, small=False):
-    record = {"name": problem, "flags": [], "notes": [], "why": ""}
+    record = {"name": problem, "flags": [], "notes": [], "why": "", "noReference": ""}
     source = os.path.join(data, problem, "init.cu")
     try:
         text = open(source).read()
@@ -62,6 +67,12 @@ def prepare_one(data, problem, out, small=False):
     shutil.copyfile(source, os.path.join(folder, "init.cu"))
     with open(os.path.join(folder, "init.workload.yaml"), "w") as file:
         file.write(workload)
+    try:
+        reference = Reference(translation.driver, translation.parameters, "driver.cpp").text()
+        with open(os.path.join(folder, "reference.py"), "w") as file:
+            file.write(reference)
+    except Untranslatable as error:
+        record["noReference"] = str(error)
     return record
 
 
@@ -74,6 +85,10 @@ def prepare(folder, out, options):
         for line in [record["why"]] if record["why"] else record["notes"]:
             print(f"{record['name']}: {line}")
     print(f"{sum(not r['why'] for r in records)} of {len(records)} problems have a workload, {sum(bool(r['notes']) for r in records)} of them with notes")
+    for record in records:
+        if record["noReference"]:
+            print(f"{record['name']}: no reference: {record['noReference']}")
+    print(f"{sum(not r['why'] and not r['noReference'] for r in records)} have a reference for PyTorch")
 
 
 def write_json(path, value):
@@ -83,7 +98,8 @@ def write_json(path, value):
 
 
 def load(prepared, options):
-    return [r for r in json.load(open(os.path.join(prepared, "problems.json"))) if is_wanted(r["name"], options)]
+    with open(os.path.join(prepared, "problems.json")) as file:
+        return [r for r in json.load(file) if is_wanted(r["name"], options)]
 
 
 def ask(command, seconds):

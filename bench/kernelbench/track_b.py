@@ -10,8 +10,8 @@ import os
 import re
 import shutil
 
-import templates
 import track_a
+from batches import Batched
 from values import Untranslatable
 
 REPOSITORY = "ScalingIntelligence/KernelBench"
@@ -35,15 +35,16 @@ def problems_in(folder, options):
     return sorted(result)
 
 
-def translate(graph, folder):
+def translate(graph, folder, small=False):
     """kernel.cu and its workload from a graph; no torch is needed."""
-    generator = templates.Generator(graph)
-    text = generator.generate()
+    size = graph.get("size")
+    batched = Batched([graph, *(other for _, other in size["others"])], [size["value"], *(batch for batch, _ in size["others"])]) if size else Batched([graph], [0])
     os.makedirs(folder, exist_ok=True)
-    for name, content in (("kernel.cu", text), ("kernel.workload.yaml", generator.workload())):
+    for name, content in (("kernel.cu", batched.program()), ("kernel.workload.yaml", batched.workload(small))):
         with open(os.path.join(folder, name), "w") as file:
             file.write(content)
-    return len(generator.kernels)
+    graph["size"] = {"name": size["name"], "value": size["value"]} if batched.size else None
+    return {"kernels": len(batched.kernels), "batch": batched.size, "bytes": batched.bytes(batched.size) if batched.size else batched.generators[0].bytes()}
 
 
 def graph_beside(path):
@@ -55,15 +56,15 @@ def graph_beside(path):
         import export
     except ImportError as error:
         raise Untranslatable(f"no torch: {error}") from error
-    return export.graph_of(path)
+    return export.graphs_of(path)
 
 
-def prepare_one(name, path, out):
+def prepare_one(name, path, out, small):
     record = {"name": name, "flags": [], "notes": [], "why": "", "file": "kernel.cu"}
     folder = os.path.join(out, name)
     try:
         graph = graph_beside(path)
-        record["kernels"] = translate(graph, folder)
+        record.update(translate(graph, folder, small))
         record["operators"] = sorted({n["op"] for n in graph["nodes"]})
     except Untranslatable as error:
         record["why"] = f"no kernel: {error}"
@@ -76,7 +77,7 @@ def prepare_one(name, path, out):
 
 def prepare(folder, out, options):
     os.makedirs(out, exist_ok=True)
-    records = [prepare_one(name, path, out) for name, path in problems_in(folder, options)]
+    records = [prepare_one(name, path, out, options["shape"] == "small") for name, path in problems_in(folder, options)]
     track_a.write_json(os.path.join(out, "problems.json"), records)
     reasons = {}
     for record in records:
@@ -84,4 +85,4 @@ def prepare(folder, out, options):
             reasons.setdefault(record["why"], []).append(record["name"])
     for why, names in sorted(reasons.items(), key=lambda r: -len(r[1])):
         print(f"{len(names)}: {why} ({names[0]})")
-    print(f"{sum(not r['why'] for r in records)} of {len(records)} problems have a kernel from templates")
+    print(f"{sum(not r['why'] for r in records)} of {len(records)} problems have a kernel from templates, {sum(bool(r.get('batch')) for r in records)} of them for any batch")

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the variables of a libtorch driver hold: integers that remember which sizes they come from, tensors of which only shape, type and
-distribution are known, and the rest as plain objects."""
+"""What the variables of a libtorch driver hold: integers that remember which sizes they come from, tensors of which only shape, type,
+distribution and origin are known, and the rest as plain objects."""
+import copy
 import math
 
 
@@ -114,17 +115,40 @@ def product(factors):
 
 
 class Storage:
-    """The memory behind tensors: how it is filled, and what is only roughly so."""
+    """The memory behind tensors: how a workload fills it, and what is only roughly so. `given` is what torch fills it with, where that
+    is something else."""
 
-    def __init__(self, init, note=""):
-        self.init, self.note = init, note
+    def __init__(self, init, note="", given=""):
+        self.init, self.note, self.given = init, note, given
+
+
+class Made:
+    """How torch makes a tensor. kind says what `what` is: "call" (an operator or a function by name), "module", "operator" (of the
+    language), "slice", or "item" (a place in the results of `arguments[0]`, another Made). Tensors among the arguments are as they were
+    then: what is done in place later does not change them."""
+
+    def __init__(self, kind, what, arguments):
+        self.kind, self.what = kind, what
+        self.arguments = [copy.copy(a) if isinstance(a, Tensor) else a for a in arguments]
+
+
+def remember(result, made):
+    """Says of what was made, one tensor or several, how."""
+    if isinstance(result, Tensor):
+        result.made = made
+    elif isinstance(result, list):
+        for at, each in enumerate(result):
+            each.made = Made("item", at, [made])
+    return result
 
 
 class Tensor:
-    """init "" means that nothing was written; a computed tensor has a note, which names the function."""
+    """init "" means that nothing was written; a computed tensor has a note, which names the function. `made` is None where the storage
+    holds what it was filled with."""
 
     def __init__(self, shape, dtype, init="", note="", storage=None):
         self.shape, self.dtype, self.storage = list(shape), dtype, storage or Storage(init, note)
+        self.made = None
         for extent in self.shape:
             if extent.value < 0:
                 raise Untranslatable(f"a negative extent {extent.text()}")

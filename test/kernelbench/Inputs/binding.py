@@ -63,14 +63,17 @@ class Binding(unittest.TestCase):
         try:
             scope = {}
             exec(binding.model_new(REFERENCE, GRAPH, 'extern "C" void kb_run() {} // "quoted" {braces}\n'), scope)
-            scope["_library"] = lambda: types.SimpleNamespace(kb_run=lambda *pointers: calls.append([p.value for p in pointers]))
+            scope["_library"] = lambda: types.SimpleNamespace(kb_keep=lambda: None, kb_run=lambda *given: calls.append([g.value for g in given]))
             model = scope["ModelNew"](7)
             result = model.forward(Tensor(20), Tensor(21))
+            scope["SIZES"].append(64)
+            model.forward(Tensor(20), Tensor(21))
         finally:
             del sys.modules["torch"]
         self.assertEqual(model.width, 7)
-        self.assertEqual(calls, [[90, 10, 21, 77]])
-        self.assertEqual((torch.made, result.address), ([[2]], 90))
+        self.assertEqual(calls, [[90, 10, 21, 77], [90, 10, 21, 64, 77]])
+        self.assertEqual((torch.made, result.address), ([[2], [2]], 90))
+        self.assertIn("SIZES = [64]", binding.model_new(REFERENCE, {**GRAPH, "size": {"name": "batch", "value": 64}}, ""))
         self.assertIn('"quoted" {braces}', scope["CUDA"])
 
 
@@ -106,7 +109,8 @@ class Table(unittest.TestCase):
         with open(path, "w") as file:
             json.dump([{"name": "level1/001_A", "correct": True, "strict": timed, "tf32": {**timed, "eager": 1.0}}, {"name": "level1/003_B", "correct": False, "why": "no kernel"}], file)
         try:
-            self.assertIn("| level1 | odd | 2 | 1 | 4.00 | 2.00 | 0.50 | 0.50 |", evaluate.table([path]))
+            self.assertIn("| level1 | odd | 2 | 1 | 1 | float32 |  | 4.00 | 2.00 |", evaluate.table([path]))
+            self.assertIn("| level1 | odd | 2 | 1 | 1 | float32, PyTorch with TF32 |  | 0.50 | 0.50 |", evaluate.table([path]))
         finally:
             os.remove(path)
 

@@ -4,6 +4,7 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.join(sys.argv.pop(1), "kernelbench"))
+from batches import Batched, expression, unified
 from templates import Generator, digits, number, offset, strides
 from values import Untranslatable
 
@@ -35,13 +36,56 @@ class Texts(unittest.TestCase):
         values = graph("view", [X, [6]], [6], {"x": [2, 3]})
         values["nodes"].append({"name": "last", "op": "relu", "args": [{"node": "result"}], "kwargs": {}, "shape": [6], "dtype": "f32"})
         values["outputs"] = ["last"]
-        self.assertIn("reluKernel0<<<1, 256, 0, stream>>>(last, x, 6);", Generator(values).generate())
+        self.assertIn("reluKernel0<<<(6 + 255) / 256, 256, 0, stream>>>(last, x, 6);", Generator(values).generate())
 
     def test_refused(self):
         for values, why in ((graph("topk", [X], [2], {"x": [4]}), "no template for aten.topk"), (graph("argmax", [X], [2], {"x": [4]}, "i64"), "argmax of type i64"),
                             (graph("view", [X, [4]], [4], {"x": [4]}), "an output is an input"), (graph("linalg_vector_norm", [X, 3], [], {"x": [4]}), "a norm of order 3")):
             with self.assertRaisesRegex(Untranslatable, why):
                 Generator(values).generate()
+
+
+class Batches(unittest.TestCase):
+    """A module whose batch is a number that kb_run is handed."""
+    BATCHES = (64, 3, 2)
+
+    def test_expressions(self):
+        self.assertEqual(expression(["64", "3", "2"], self.BATCHES), "batch_size")
+        self.assertEqual(expression(["320", "15", "10"], self.BATCHES), "(batch_size * 5)")
+        self.assertEqual(expression(["127", "5", "3"], self.BATCHES), "(batch_size * 2 - 1)")
+        self.assertEqual(expression(["64.0f", "3.0f", "2.0f"], self.BATCHES), "static_cast<float>(batch_size)")
+        self.assertEqual(expression([str(b * (1 << 26)) for b in self.BATCHES], self.BATCHES), "(static_cast<long long>(batch_size) * 67108864)")
+        self.assertIsNone(expression(["4096", "9", "4"], self.BATCHES))  # the square
+        self.assertIsNone(expression(["1e-05f", "1e-04f", "1e-04f"], self.BATCHES))
+        self.assertEqual(unified(["a[i / 320] + 7", "a[i / 15] + 7", "a[i / 10] + 7"], self.BATCHES), "a[i / (batch_size * 5)] + 7")
+        self.assertIsNone(unified(["a", "a + b", "a"], self.BATCHES))
+
+    def batched(self, rows_of, batches=BATCHES):
+        return Batched([graph("mul", [X, {"node": "w"}], [rows_of(b), 1 << 20], {"x": [rows_of(b), 1 << 20], "w": [1 << 20]}) for b in batches], list(batches))
+
+    def test_program(self):
+        module = self.batched(lambda batch: batch)
+        text = module.program()
+        self.assertIn("const float *__restrict__ a1, int count) {", text)  # no kernel is handed what it does not use
+        self.assertIn("mulKernel0<<<((batch_size * 1048576) + 255) / 256, 256, 0, stream>>>(result, x, w, (batch_size * 1048576));", text)
+        self.assertIn("kb_run(float *result, const float *x, const float *w, int batch_size, cudaStream_t stream)", text)
+        # 64 rows are 516 MiB, 32 are 260: a quarter is searched, and all are computed in the end.
+        self.assertEqual((module.size, module.bytes(32)), (16, 4 * (2 * 32 + 1) << 20))
+        self.assertIn("sizes: {batch_size: 16}\ntest-sizes: [{batch_size: 3}]\nunseen-sizes: [{batch_size: 2}]\n", module.workload())
+        self.assertIn("shape: [batch_size * 1048576]", module.workload())
+        self.assertIn("sizes: {batch_size: 3}\ntest-sizes: [{batch_size: 2}]\nparameters:", module.workload(small=True))
+
+    def test_kernels_are_handed_the_batch(self):
+        sums = lambda batch: graph("sum", [X, [0]], [8], {"x": [batch, 8]})
+        text = Batched([sums(b) for b in self.BATCHES], list(self.BATCHES)).program()
+        self.assertIn("int count, int batch_size) {", text)
+        self.assertIn("for (int r0 = 0; r0 < batch_size; ++r0) {", text)
+        self.assertIn("(result, x, 8, batch_size);", text)
+
+    def test_kept_as_it_is(self):
+        module = self.batched(lambda batch: batch * batch)
+        self.assertIsNone(module.size)
+        self.assertNotIn("batch_size", module.program() + module.workload())
 
 
 if __name__ == "__main__":

@@ -13,8 +13,11 @@ class Model(nn.Module):
         return torch.sum(torch.relu(self.linear(x)), dim=1)
 
 
+batch_size = 6
+
+
 def get_inputs():
-    return [torch.rand(3, 8)]
+    return [torch.rand(batch_size, 8)]
 
 
 def get_init_inputs():
