@@ -36,7 +36,7 @@ extern "C" void launchRowScaleFloat(float *out, const float *x, const float *wei
   rowScaleKernel<<<(rows + 127) / 128, 128, 0, stream>>>(out, x, weight, epsilon, rows, columns);
 }
 
-// A kernel for all types, launched in a dispatch macro: kb-opt rewrites its body, but not its launch.
+// A kernel for all types, launched in a dispatch macro: kb-opt writes a version for each type that the macro chooses.
 template <typename scalar_t> __global__ void clampKernel(scalar_t *x, float low, float high, int64_t count) {
   int64_t i = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
   if (i < count)

@@ -124,7 +124,7 @@ Coverage kbopt::coverageOf(const PassContext &context, const KernelView &kernel,
   const ASTContext &ast = context.parsed().context();
   std::string where = " at " + ast::lineText(context, launch.call->getBeginLoc());
   if (launch.instances > 1)
-    return Coverage::unknown("the launch" + where + " stands in a template with several instances");
+    return Coverage::unknown("the launch" + where + " is written once for several instances");
   bool known = false, knownBlock = false;
   const Expr *grid = ast::launchComponent(launch.grid, 0, launch.host, known);
   const Expr *block = ast::launchComponent(launch.block, 0, launch.host, knownBlock);

@@ -84,7 +84,7 @@ LargestBlock kbopt::largestBlock(const PassContext &context, const KernelView &k
   for (const LaunchFact &launch : kernel.launches) {
     std::string line = ast::lineText(context, launch.call->getBeginLoc());
     if (launch.instances > 1 && differsInInstances(launch.block))
-      return stop("the launch at " + line + " stands in a template with several instances");
+      return stop("the launch at " + line + " is written once for several instances");
     int64_t threads = 1;
     const VarDecl *named = nullptr;
     for (unsigned dimension = 0; dimension < 3; ++dimension) {

@@ -52,6 +52,56 @@ static std::string fromMacro(const ParsedProgram &program, clang::SourceLocation
       .str();
 }
 
+/// The bytes of the main file that \p range, which lies in a macro's expansion, is, where all of it
+/// is one argument of the macro.
+static std::optional<ByteRange> argumentBytes(const ParsedProgram &program,
+                                              clang::SourceRange range) {
+  const clang::SourceManager &sources = program.sources();
+  const clang::LangOptions &language = program.language();
+  if (!sources.isMacroArgExpansion(range.getBegin()) ||
+      !sources.isMacroArgExpansion(range.getEnd()))
+    return std::nullopt;
+  clang::CharSourceRange found = clang::Lexer::makeFileCharRange(
+      clang::CharSourceRange::getTokenRange(range), sources, language);
+  if (found.isInvalid() || sources.getFileID(found.getBegin()) != sources.getMainFileID())
+    return std::nullopt;
+  return ByteRange{sources.getFileOffset(found.getBegin()), sources.getFileOffset(found.getEnd())};
+}
+
+namespace {
+/// The blocks of statements that are arguments of macros and launch kernels, as those of
+/// `AT_DISPATCH_FLOATING_TYPES(type, name, [&] { … })`. A macro may use its argument several times:
+/// the facts of a launch are those of all of them (ProgramFacts.h), so that one text can be changed
+/// for all.
+struct ArgumentBlocks {
+  explicit ArgumentBlocks(const ParsedProgram &program) {
+    for (const LaunchFact &launch : findLaunches(program)) {
+      std::optional<ByteRange> block;
+      if (!launch.call->getBeginLoc().isMacroID())
+        continue;
+      for (const clang::Stmt *each = launch.call; each;) {
+        if (llvm::isa<clang::CompoundStmt>(each))
+          if (std::optional<ByteRange> outer = argumentBytes(program, each->getSourceRange()))
+            block = outer;
+        const clang::Stmt *outer = nullptr;
+        for (const clang::DynTypedNode &parent :
+             program.context().getParentMapContext().getParents(*each))
+          outer = outer ? outer : parent.get<clang::Stmt>();
+        each = outer;
+      }
+      if (block)
+        blocks.push_back(*block);
+    }
+  }
+  bool hold(ByteRange range) const {
+    return llvm::any_of(blocks, [&](const ByteRange &each) {
+      return each.begin <= range.begin && range.end <= each.end;
+    });
+  }
+  std::vector<ByteRange> blocks;
+};
+} // namespace
+
 std::optional<ByteRange> kbopt::byteRange(const ParsedProgram &program, clang::SourceRange range,
                                           std::string *reason) {
   auto refuse = [&](StringRef why) {
@@ -69,6 +119,10 @@ std::optional<ByteRange> kbopt::byteRange(const ParsedProgram &program, clang::S
   // constant), for then its text is in the file. It may not be a part of what
   // a macro expands to, nor all of it.
   clang::SourceLocation first = range.getBegin(), last = range.getEnd();
+  if (first.isMacroID() && last.isMacroID())
+    if (std::optional<ByteRange> bytes = argumentBytes(program, range);
+        bytes && program.derived<ArgumentBlocks>([&] { return ArgumentBlocks(program); }).hold(*bytes))
+      return bytes;
   if (first.isMacroID() &&
       !clang::Lexer::isAtStartOfMacroExpansion(range.getBegin(), sources, language, &first))
     return refuse(fromMacro(program, range.getBegin()));

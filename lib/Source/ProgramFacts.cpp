@@ -212,6 +212,18 @@ private:
     return mainFileOffset(program.sources(), launch.call->getBeginLoc());
   }
 
+  /// Where \p place is written, if it is a part of a macro's argument: a macro may use that more
+  /// than once, as those of PyTorch do that choose a type.
+  clang::SourceLocation placeOf(clang::SourceLocation place) const {
+    clang::SourceLocation written = place;
+    while (written.isMacroID()) {
+      if (!program.sources().isMacroArgExpansion(written))
+        return place;
+      written = program.sources().getImmediateSpellingLoc(written);
+    }
+    return written;
+  }
+
   /// One fact per place: the instantiations of the host function add their
   /// instance of the kernel, and a concrete call is kept over a dependent one.
   void add(LaunchFact launch, const clang::FunctionDecl *kernel) {
@@ -224,7 +236,7 @@ private:
       launch.kernelUsr = usrOf(launch.kernel);
     }
     std::string name = kernel ? mangledNameOf(kernel) : "";
-    auto [it, isNew] = launches.insert({launch.call->getBeginLoc(), launch});
+    auto [it, isNew] = launches.insert({placeOf(launch.call->getBeginLoc()), launch});
     LaunchFact &fact = it->second;
     bool concrete = !launch.call->isTypeDependent() && !launch.call->isValueDependent() &&
                     !host->isDependentContext();

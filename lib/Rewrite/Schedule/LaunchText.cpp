@@ -17,6 +17,9 @@ using llvm::StringRef;
 StringRef kbopt::writtenText(const PassContext &context, SourceRange range) {
   if (range.isInvalid())
     return "";
+  if (range.getBegin().isMacroID() && range.getEnd().isMacroID())
+    if (std::optional<ByteRange> bytes = byteRange(context.parsed(), range))
+      return context.parsed().text().slice(bytes->begin, bytes->end); // in a macro's argument
   const SourceManager &sources = context.parsed().sources();
   const LangOptions &language = context.parsed().language();
   CharSourceRange chars = sources.getExpansionRange(range);

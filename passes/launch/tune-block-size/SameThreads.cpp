@@ -52,7 +52,7 @@ Configuration configurationOf(const PassContext &context, const LaunchFact &laun
   Configuration result;
   std::string where = "the launch at " + ast::lineText(context, launch.call->getBeginLoc());
   if (launch.instances > 1)
-    result.obstacle = where + " stands in a template with several instances";
+    result.obstacle = where + " is written once for several instances";
   for (unsigned dimension = 0; dimension < 3; ++dimension) {
     result.grid[dimension] = extentOf(context, launch, /*block=*/false, dimension);
     result.block[dimension] = extentOf(context, launch, /*block=*/true, dimension);

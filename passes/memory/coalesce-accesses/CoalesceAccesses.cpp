@@ -44,7 +44,7 @@ std::optional<std::array<int64_t, 3>> commonBlock(const PassContext &context,
   for (const LaunchFact &launch : kernel.launches) {
     if (launch.instances > 1) {
       why = "the launch at " + ast::lineText(context, launch.call->getBeginLoc()) +
-            " stands in a template with several instances";
+            " is written once for several instances";
       return std::nullopt;
     }
     std::array<int64_t, 3> block{1, 1, 1};

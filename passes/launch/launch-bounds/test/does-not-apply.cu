@@ -36,7 +36,7 @@ __global__ void __maxnreg__(32) limited(float *x) { x[threadIdx.x] = 0; }
 __global__ void full(float *x) { x[threadIdx.x] = 0; }
 
 // CHECK: Function: inInstances
-// CHECK: String: {{.*}}stands in a template with several instances
+// CHECK: String: {{.*}}is written once for several instances
 template <int Size> __global__ void inInstances(float *x) { x[threadIdx.x] = Size; }
 template <int Size> void launchSized(float *x) { inInstances<Size><<<1, Size>>>(x); }
 

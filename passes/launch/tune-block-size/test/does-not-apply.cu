@@ -57,7 +57,7 @@ __global__ void ofTwoHosts(float *x, int n) {
 // CHECK: Function: unguarded
 // CHECK: String: {{.*}}does not end in a body guarded by
 // CHECK: Function: ofTwoHosts
-// CHECK: String: the launch at line {{[0-9]+}} stands in a template with several instances
+// CHECK: String: the launch at line {{[0-9]+}} is written once for several instances
 // CHECK: Function: inMacro
 // CHECK: String: the launch at line {{[0-9]+}} stands in a macro
 __global__ void inMacro(float *x, int n) {

@@ -104,7 +104,7 @@ void (*later)(const float *, float *, int) = pointedTo;
 
 // The host's instances differ: 16 x 16 in one, 32 x 8 in the other.
 // CHECK: Function: twoHosts
-// CHECK: String: {{.*}}stands in a template with several instances
+// CHECK: String: {{.*}}is written once for several instances
 __global__ void twoHosts(const float *x, float *y, int n) {
   int row = blockIdx.x * blockDim.x + threadIdx.x;
   int column = blockIdx.y * blockDim.y + threadIdx.y;

@@ -165,7 +165,7 @@ __global__ void withBarrier(const float *__restrict__ x, float *__restrict__ y, 
 
 // The grid is right for one instance of the host only.
 // CHECK: Function: twoHosts
-// CHECK: String: {{.*}}stands in a template with several instances
+// CHECK: String: {{.*}}is written once for several instances
 __global__ void twoHosts(const float *__restrict__ x, float *__restrict__ y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n)
