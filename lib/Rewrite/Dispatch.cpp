@@ -190,7 +190,7 @@ std::string kbopt::dispatchObstacle(const PassContext &context, const KernelView
   if (!launch.host || !launch.host->getBody())
     return where + " stands outside of a function";
   const auto *callee = dyn_cast<DeclRefExpr>(launch.call->getCallee()->IgnoreParenImpCasts());
-  if (context.text(launch.call->getSourceRange()).empty())
+  if (!byteRange(context.parsed(), launch.call->getSourceRange()))
     return where + " stands in a macro or in another file";
   if (!callee ||
       context.text(callee->getNameInfo().getSourceRange()) != kernel.function()->getName())
