@@ -11,7 +11,7 @@ import sys
 import time
 
 import track_a
-from runs import geometric_mean, parity_of
+from runs import geometric_mean, groups_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SEED, OTHER_SEED = 42, 4711
@@ -102,7 +102,8 @@ def table(paths):
     lines = ["| level | numbers | problems | evaluated | right | precision | over given | over eager | over the better of eager and compile |", "|---|---|---:|---:|---:|---|---:|---:|---:|"]
     groups = {}
     for record in records.values():
-        groups.setdefault((record["name"].split("/")[0], parity_of(record)), []).append(record)
+        for group in groups_of(record):
+            groups.setdefault(group, []).append(record)
     for (level, parity), group in sorted(groups.items()):
         right = [record for record in group if record["correct"]]
         for precision, words in PRECISIONS.items():

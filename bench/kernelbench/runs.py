@@ -81,6 +81,21 @@ def run(prepared, out, options):
     track_a.in_parallel(options["jobs"], lambda r: run_one(r, prepared, out, options), records, lambda rs: track_a.write_json(os.path.join(out, "results.json"), rs))
 
 
+# Problems that KernelBenchFiltered (pavanyellow/KernelBenchFiltered at 67a4e2b, the part of KernelBench on which METR reports) leaves out, by level: results that do not depend on the inputs, are
+# all but constant, or need next to no work.
+FILTERED_OUT = {"level1": {8, 12, 23, 37, 39, 50, 77, 90, 95, 97}, "level2": {9, 13, 23, 27, 36, 38, 41, 44, 45, 49, 58, 66, 77, 80, 83, 84, 89, 91, 93, 96},
+                "level3": {3, 5, 7, 11, 12, 18, 28, 32, 34, 35, 45, 46, 47}}
+
+
+def groups_of(result):
+    """The lines of a table that a problem counts in: (level, which numbers)."""
+    level, rest = result["name"].split("/")
+    number = re.match(r"\d+", rest)
+    parity = parity_of(result)
+    is_kept = level in FILTERED_OUT and number and int(number[0]) not in FILTERED_OUT[level]
+    return [(level, parity), *([(level, parity + ", filtered")] if is_kept else [])]
+
+
 def geometric_mean(values):
     return math.exp(sum(math.log(v) for v in values) / len(values)) if values else 1.0
 
@@ -105,9 +120,10 @@ def report(paths):
     print("\n| level | numbers | problems | parsed | ran | judged | gained | geometric mean of those that gained | of all, others as 1.0 |\n|---|---|---:|---:|---:|---:|---:|---:|---:|")
     groups = {}
     for r in results:
-        for level in (r["name"].split("/")[0], "all"):
-            groups.setdefault((level, parity_of(r)), []).append(r)
-    for (level, parity), group in sorted(groups.items(), key=lambda g: (g[0][1] != "odd", g[0][0] == "all", g[0][0])):
+        for level, parity in groups_of(r):
+            groups.setdefault((level, parity), []).append(r)
+            groups.setdefault(("all", parity), []).append(r)
+    for (level, parity), group in sorted(groups.items(), key=lambda g: (not g[0][1].startswith("odd"), "filtered" in g[0][1], g[0][0] == "all", g[0][0])):
         share = lambda key: f"{100 * sum(bool(key(r)) for r in group) / len(group):.0f} %"
         gains = [r["gain"] for r in group]
         print(f"| {level} | {parity} | {len(group)} | {share(lambda r: r['parsed'])} | {share(lambda r: r['ran'])} | {share(lambda r: r['ran'] and r['status'] in (0, 4))} | "

@@ -205,6 +205,11 @@ class Report(unittest.TestCase):
         self.assertEqual(runs.understand(4, "stopped: time budget spent before the original was judged; x\n")["note"], "time budget spent before the original was judged")
         self.assertFalse(runs.understand(1, "k.cu:3:1: error: unknown type name 'x'\n")["parsed"])
 
+    def test_groups(self):
+        self.assertEqual(runs.groups_of({"name": "level1/007_A"}), [("level1", "odd"), ("level1", "odd, filtered")])
+        self.assertEqual(runs.groups_of({"name": "level1/012_A"}), [("level1", "even")])  # a product with a diagonal matrix is not in the filtered half
+        self.assertEqual(runs.groups_of({"name": "bf16/rms_norm"}), [("bf16", "all")])
+
     def test_mean(self):
         self.assertAlmostEqual(runs.geometric_mean([4, 1]), 2)
 

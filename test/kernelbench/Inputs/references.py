@@ -170,6 +170,7 @@ class Evaluated(unittest.TestCase):
             track_a.write_json(os.path.join(folder, "evaluated.json"), [right, wrong, late])
             lines = evaluate.table([folder]).splitlines()
         self.assertIn("| level1 | odd | 3 | 2 | 1 | half | 3.00 | 4.00 | 2.50 |", lines)
+        self.assertIn("| level1 | odd, filtered | 3 | 2 | 1 | half | 3.00 | 4.00 | 2.50 |", lines)
         self.assertIn("| level1/003_B | 0.7 | 0.001 | 0.8 | accepts | accepts | wrong |", lines)
         self.assertIn("1 x took more than 60 s (level1/005_C)", lines)
         self.assertFalse(any("001_A" in line for line in lines))
