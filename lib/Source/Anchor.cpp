@@ -121,7 +121,8 @@ std::optional<ByteRange> kbopt::byteRange(const ParsedProgram &program, clang::S
   clang::SourceLocation first = range.getBegin(), last = range.getEnd();
   if (first.isMacroID() && last.isMacroID())
     if (std::optional<ByteRange> bytes = argumentBytes(program, range);
-        bytes && program.derived<ArgumentBlocks>([&] { return ArgumentBlocks(program); }).hold(*bytes))
+        bytes &&
+        program.derived<ArgumentBlocks>([&] { return ArgumentBlocks(program); }).hold(*bytes))
       return bytes;
   if (first.isMacroID() &&
       !clang::Lexer::isAtStartOfMacroExpansion(range.getBegin(), sources, language, &first))
