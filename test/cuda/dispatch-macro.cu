@@ -1,7 +1,7 @@
 // Launches in the argument of a macro that chooses a type, as those of PyTorch do: the argument becomes several launches, all of which are rewritten by one text.
 //
 // RUN: kb-opt -passes=schedule %s -o %t.cu 2>&1 | FileCheck %s --check-prefix=REMARK
-// RUN: FileCheck %s --input-file=%t.cu
+// RUN: %code %t.cu | FileCheck %s
 // RUN: kb-opt -passes=tune-block-size %s 2>&1 | FileCheck %s --check-prefix=BLOCK
 // RUN: kb-opt --judge=%t.cu --workload=%S/Inputs/dispatch-macro.workload.yaml --unsafe-no-sandbox %s | FileCheck %s --check-prefix=JUDGE
 #define CASE(tag, T, ...)                                                                          \

@@ -20,7 +20,7 @@ enum class DecoyKind {
   NaN,
   Untouched,    ///< what lay in the output before the program ran
   ConstantMean, ///< the output's mean everywhere (of a million elements, if it has more)
-  InputCopy,    ///< an input of the same size
+  InputCopy,    ///< an input of the same size, unless the program is seen to copy just that
   OtherSeed,    ///< the right answer to other inputs
   TailMissing,  ///< the last 1 % (at least one element) of what was computed untouched
   TilePermuted  ///< two tiles of the output exchanged
@@ -42,6 +42,8 @@ struct AdmissionOutput {
   PartOfBytes before; ///< content before the run, as long as the output; empty: unknown
   std::vector<llvm::ArrayRef<uint8_t>> inputs;
   llvm::ArrayRef<uint8_t> otherSeed; ///< empty: no other seed
+  /// The inputs of the other seed, in the same order; empty: not known.
+  std::vector<llvm::ArrayRef<uint8_t>> otherInputs;
 };
 
 /// The decoy of \p kind for \p output; nothing if it cannot be made (an integer

@@ -158,6 +158,7 @@ Expected<Admission> Judge::Impl::decideAdmission(const TestCase &test,
   const std::vector<bool> isRepeated = repeatedReads(*reference.run);
 
   RunPointer other;
+  std::optional<RecordedPlan> otherPlan;
   std::optional<TestCase> seed = cases.reseeded(test);
   if (seed) {
     // Integer inputs are not varied: the same inputs are no other seed.
@@ -169,6 +170,8 @@ Expected<Admission> Judge::Impl::decideAdmission(const TestCase &test,
       return varied.takeError();
     if (varied->data() == recorded->data())
       seed.reset();
+    else
+      otherPlan = std::move(*varied);
   }
   if (seed) {
     Expected<RunPointer> run = this->run(baselineProgram, *seed, RunMode::Plain, runOptions());
@@ -177,6 +180,9 @@ Expected<Admission> Judge::Impl::decideAdmission(const TestCase &test,
     if ((*run)->status == RunStatus::Ok && (*run)->outputs.size() == reference.outputs.size())
       other = *run;
   }
+  std::optional<MemoryBefore> otherMemory;
+  if (other && otherPlan)
+    otherMemory.emplace(*otherPlan, RunOptions().memoryPoison);
   std::vector<AdmissionOutput> outputs;
   for (unsigned i = 0; i < reference.outputs.size(); ++i) {
     if (isRepeated[i])
@@ -191,6 +197,8 @@ Expected<Admission> Judge::Impl::decideAdmission(const TestCase &test,
     output.inputs = memory.uploads();
     if (other)
       output.otherSeed = bytesOf(other->outputs[i]);
+    if (otherMemory)
+      output.otherInputs = otherMemory->uploads();
     if (!output.view.oracle.empty())
       outputs.push_back(std::move(output));
   }

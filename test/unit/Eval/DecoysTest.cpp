@@ -80,6 +80,29 @@ TEST_F(DecoysTest, ACopyOfAnInputIsFoundAmongSeveral) {
   EXPECT_EQ(admitCase(copy).reason, "copy of an input would pass");
 }
 
+TEST_F(DecoysTest, ACopyIsNoWrongAnswerOfAProgramThatCopies) {
+  for (int i = 0; i < 200; ++i) {
+    input[i] = static_cast<float>(i - 100) / 8;
+    other[i] = static_cast<float>(100 - i) / 16;
+  }
+  oracle = input;
+  std::vector<float> otherInput = other;
+  AdmissionOutput copy = output();
+  copy.inputs = {bytesOf(input)};
+  copy.otherInputs = {bytesOf(otherInput)};
+  Admission admission = admitCase(copy);
+  EXPECT_TRUE(admission.admitted) << admission.reason;
+  // Of the other seed it is not the copy of that input.
+  otherInput[7] += 1;
+  EXPECT_EQ(admitCase(copy).reason, "copy of an input would pass");
+  otherInput = other;
+  // Positive numbers do not tell a copy from what leaves out the negative ones.
+  for (std::vector<float> *each : {&input, &oracle, &other, &otherInput})
+    for (float &value : *each)
+      value = std::abs(value);
+  EXPECT_EQ(admitCase(copy).reason, "copy of an input would pass");
+}
+
 TEST_F(DecoysTest, AnOutputThatIgnoresItsInputsIsNotEvidence) {
   other = oracle;
   EXPECT_EQ(admitCase(output()).reason, "another seed's output would pass");
