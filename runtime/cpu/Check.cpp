@@ -20,6 +20,7 @@
 namespace kbrt::check {
 
 bool suppressUninitialised = false;
+bool isMove = false;
 
 namespace {
 
@@ -162,7 +163,7 @@ void accessGlobal(uint32_t site, uint64_t address, uint64_t bytes, AccessKind ki
   if (kind != AccessKind::Store) {
     bool isWritten =
         isSmall ? shadow::isWrittenSmall(address, bytes) : !shadow::firstUnwritten(address, bytes);
-    if (!isWritten)
+    if (!isWritten && !(isMove && shadow::anyWritten(address, bytes)))
       reportUninitialised(FindingKind::UninitialisedGlobal, site, address, bytes,
                           address - buffer->address, buffer->name);
   }
@@ -225,13 +226,13 @@ void accessShared(uint32_t site, uint64_t address, uint64_t bytes, AccessKind ki
   }
   if (offset > sharedWritten.size() || offset + bytes > sharedWritten.size())
     return;
-  if (kind != AccessKind::Store)
-    for (uint64_t i = 0; i < bytes; ++i)
-      if (sharedWritten[offset + i] != blockNumber) {
-        reportUninitialised(FindingKind::UninitialisedShared, site, address, bytes,
-                            offset - (bounds.isKnown ? bounds.begin : 0), "shared memory");
-        break;
-      }
+  if (kind != AccessKind::Store) {
+    const auto *begin = &sharedWritten[offset];
+    const auto written = std::count(begin, begin + bytes, blockNumber);
+    if (written != long(bytes) && !(isMove && written))
+      reportUninitialised(FindingKind::UninitialisedShared, site, address, bytes,
+                          offset - (bounds.isKnown ? bounds.begin : 0), "shared memory");
+  }
   if (kind != AccessKind::Load)
     for (uint64_t i = 0; i < bytes; ++i)
       sharedWritten[offset + i] = blockNumber;
@@ -297,6 +298,12 @@ extern "C" {
 
 void kbrt_check_load(uint32_t site, const void *pointer, uint64_t bytes) {
   check::access(site, reinterpret_cast<uint64_t>(pointer), bytes, AccessKind::Load);
+}
+
+void kbrt_check_move(uint32_t site, const void *pointer, uint64_t bytes) {
+  check::isMove = true;
+  kbrt_check_load(site, pointer, bytes);
+  check::isMove = false;
 }
 
 void kbrt_check_store(uint32_t site, void *pointer, uint64_t bytes) {

@@ -37,6 +37,9 @@ void access(uint32_t site, uint64_t address, uint64_t bytes, AccessKind kind,
 
 /// While set, reads of what nothing has written are not reported: the bytes are copied, not used.
 extern bool suppressUninitialised;
+/// The value that is read is only stored again: bytes of it that nothing has written are padding
+/// or fields not used, as long as others were written.
+extern bool isMove;
 
 /// An access to memory that is neither in the arena nor shared. \p isWrite counts as initialising.
 void accessElsewhere(uint32_t site, uint64_t address, uint64_t bytes, bool isRead, bool isWrite);

@@ -68,7 +68,8 @@ void accessElsewhere(uint32_t site, uint64_t address, uint64_t bytes, bool isRea
         return;
       }
       uint8_t *written = mine.written.data() + local->firstByte + (address - local->begin);
-      if (isRead && !suppressUninitialised && memchr(written, 0, bytes) != nullptr)
+      if (isRead && !suppressUninitialised && memchr(written, 0, bytes) != nullptr &&
+          !(isMove && memchr(written, 1, bytes) != nullptr))
         report(FindingKind::UninitialisedLocal, site, address, bytes, address - local->begin,
                "of a local array that nothing has written");
       if (isWrite)

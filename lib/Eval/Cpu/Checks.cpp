@@ -43,6 +43,27 @@ void CheckInserter::call(IRBuilder<> &b, StringRef name, unsigned site,
   context.callAtSite(b, name, site, flat);
 }
 
+/// Whether what \p load reads is only stored again, perhaps chosen from several.
+static bool isOnlyStored(const LoadInst &load) {
+  SmallPtrSet<const Instruction *, 8> seen;
+  SmallVector<const Instruction *> work{&load};
+  while (!work.empty()) {
+    const Instruction *value = work.pop_back_val();
+    if (!seen.insert(value).second)
+      continue;
+    for (const Use &use : value->uses()) {
+      const auto *user = cast<Instruction>(use.getUser());
+      const auto *select = dyn_cast<SelectInst>(user);
+      if (isa<PHINode>(user) || (select && select->getCondition() != value))
+        work.push_back(user);
+      else if (const auto *store = dyn_cast<StoreInst>(user);
+               !store || store->getPointerOperand() == value)
+        return false;
+    }
+  }
+  return load.getType()->isIntegerTy();
+}
+
 void CheckInserter::insertCheck(const Access &access) {
   IRBuilder<> b(access.instruction);
   unsigned site = addAccessSite(context, access);
@@ -56,7 +77,10 @@ void CheckInserter::insertCheck(const Access &access) {
   // An access that promises less alignment than it has bytes, as of two neighbouring chars, is one
   // of several parts.
   unsigned part = access.bytes;
-  if (const auto *load = dyn_cast<LoadInst>(access.instruction))
+  const auto *load = dyn_cast<LoadInst>(access.instruction);
+  if (load && isOnlyStored(*load))
+    name = "kbrt_check_move";
+  if (load)
     part = std::min<uint64_t>(part, load->getAlign().value());
   else if (const auto *store = dyn_cast<StoreInst>(access.instruction))
     part = std::min<uint64_t>(part, store->getAlign().value());

@@ -123,6 +123,7 @@ static const RuntimeFunction runtimeFunctions[] = {
     {"kbrt_clock", "l", ""},
     {"kbrt_globaltimer", "l", ""},
     {"kbrt_check_load", "vipl", ""},
+    {"kbrt_check_move", "vipl", ""},
     {"kbrt_check_store", "vipl", ""},
     {"kbrt_check_atomic", "vipl", ""},
     {"kbrt_check_copy", "vippl", ""},

@@ -231,6 +231,9 @@ uint64_t kbrt_globaltimer();
 // Checks (mode Check), called before the access.
 
 void kbrt_check_load(uint32_t site, const void *pointer, uint64_t bytes);
+/// A load of what is only stored again (a struct that was split into words): as kbrt_check_load,
+/// but padding may be unwritten.
+void kbrt_check_move(uint32_t site, const void *pointer, uint64_t bytes);
 void kbrt_check_store(uint32_t site, void *pointer, uint64_t bytes);
 void kbrt_check_atomic(uint32_t site, void *pointer, uint64_t bytes);
 /// Memory copied without being looked at (struct copies): bounds and races

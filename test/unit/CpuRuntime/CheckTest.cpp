@@ -63,6 +63,17 @@ void copyStruct(void **args, const Block *, Thread *) {
   load(3, reinterpret_cast<char *>(out) + 1); // padding that nobody wrote
 }
 
+/// The two words of a Pair of which the first has one byte, and a word of which none is written.
+void moveWords(void **args, const Block *, Thread *) {
+  auto *in = argument<Pair *>(args, 0);
+  store(0, &in[0].c, 'x');
+  store(0, &in[0].i, 5);
+  kbrt_check_move(1, &in[0].c, 4);
+  kbrt_check_move(1, &in[0].i, 4);
+  kbrt_check_load(2, &in[0].c, 4);
+  kbrt_check_move(3, &in[1].c, 4);
+}
+
 void misaligned(void **args, const Block *, Thread *) {
   auto *p = argument<char *>(args, 0);
   kbrt_check_load(0, p + 4, 16);
@@ -206,6 +217,19 @@ TEST(Check, LetsPaddingTravelInStructCopies) {
   ASSERT_EQ(result.findings.size(), 1u);
   EXPECT_EQ(result.findings[0].kind, FindingKind::UninitialisedGlobal);
   EXPECT_EQ(result.findings[0].place.site, 3u);
+}
+
+TEST(Check, LetsPaddingBeMovedButNotUsed) {
+  CheckImage image;
+  for (int i = 0; i < 4; ++i)
+    image.site(i < 1 ? AccessKind::Store : AccessKind::Load, MemorySpace::Global, 4, "s");
+  image.kernel("k", moveWords, {8});
+  image.load();
+  DeviceArray<Pair> in(2);
+  LaunchResult result = image.launch("k", {1}, {1}, 0, in.data);
+  ASSERT_EQ(result.findings.size(), 2u);
+  EXPECT_EQ(result.findings[0].place.site, 2u); // used
+  EXPECT_EQ(result.findings[1].place.site, 3u); // nothing of it was written
 }
 
 TEST(Check, FindsMisalignedVectors) {
