@@ -32,6 +32,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernelbench"))
 import evaluate  # noqa: E402
+import ms_evaluate  # noqa: E402
 import runs  # noqa: E402
 import track_a  # noqa: E402
 import track_b  # noqa: E402
@@ -67,13 +68,13 @@ def main(argv):
         case ["run", prepared, out]:
             runs.run(prepared, out, options)
         case ["evaluate", prepared, results, out] if options["track"] == "ms":
-            track_ms.evaluate(prepared, results, out, options)
+            ms_evaluate.run(prepared, results, out, options)
         case ["evaluate", prepared, results, out]:
             if options["track"] == "b" and not os.path.isdir(os.path.join(options["upstream"], "src/kernelbench")):
                 sys.exit(f"'{options['upstream']}' is no checkout of KernelBench: --upstream=FOLDER names one, and fetch --track=b makes one")
             evaluate.run(prepared, results, out, {**options, "compile": [mode for mode in options["compile"].split(",") if mode != "none"]})
         case ["compare", *evaluated] if evaluated:
-            print((track_ms if options["track"] == "ms" else evaluate).table(evaluated))
+            print((ms_evaluate if options["track"] == "ms" else evaluate).table(evaluated))
         case ["report", *results] if results:
             runs.report(results)
         case _:
