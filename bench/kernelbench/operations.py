@@ -18,7 +18,9 @@ def operation(name, count, has_settings=False):
         places = lambda schema: [a for a in schema.arguments if not a.kwarg_only]
         fitting = [schema for schema in schemas if not any(a.is_out for a in schema.arguments)]
         if any(len(places(schema)) >= count for schema in fitting):
-            return getattr(torch._C._VariableFunctions, name, packet)  # the same operands, but a number may stand for a list
+            # torch's own function has the same operands, and takes a number for a list, unless it was written anew in Python.
+            own = getattr(torch._C._VariableFunctions, name, None)
+            return own if own and own is getattr(torch, name, None) else packet
         for schema in fitting:
             if len(schema.arguments) >= count:
                 first, names = len(places(schema)), [a.name for a in schema.arguments if a.kwarg_only]
