@@ -151,7 +151,7 @@ static llvm::Expected<ExitStatus> search(Context &context) {
   auto status = report.finish(environment, *session.journal, *result, kept ? *kept : 0,
                               evidenceLog(directory), seconds);
   const uint64_t calls = model->service ? model->service->total().calls : 0;
-  if (status && result->confirmed && context.options.memory)
+  if (status && result->confirmed && context.options.memory && context.options.newRecipes)
     keepRecipes(context, *asked, *result, directory,
                 context.options.budgetSeconds > 0 ? startSeconds + context.options.budgetSeconds -
                                                         context.clock.monotonicSeconds()

@@ -339,7 +339,7 @@ static void checkSearchOptions(Reader &reader, const InputArgList &arguments,
   if (options.passes.empty() || options.isAuto())
     return;
   for (ID id : {OPT_strategy, OPT_trajectories, OPT_steps, OPT_crossover, OPT_budget_candidates,
-                OPT_no_sketches, OPT_minimal_agent, OPT_roles})
+                OPT_no_sketches, OPT_no_new_recipes, OPT_minimal_agent, OPT_roles})
     if (const Arg *arg = arguments.getLastArg(id))
       reader.fail(llvm::Twine("'") + arg->getSpelling().rtrim('=') +
                       "' is of a search, and a pipeline is named",
@@ -400,6 +400,7 @@ llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all, bo
   options.shippedKnowledge = !reader.flag(OPT_no_shipped_knowledge);
   options.profile = !reader.flag(OPT_no_profile);
   options.sketches = !reader.flag(OPT_no_sketches);
+  options.newRecipes = !reader.flag(OPT_no_new_recipes);
   options.minimalAgent = reader.flag(OPT_minimal_agent);
   reader.text(OPT_knowledge, options.knowledgeDirectory);
   reader.text(OPT_replies, options.repliesFolder);

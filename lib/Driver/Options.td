@@ -62,6 +62,7 @@ def no_memory : Flag_<"no-memory", "Start with the seed alone, without evidence,
 // Ablations (docs/Search.md).
 def no_profile : Flag<["--", "-"], "no-profile">;
 def no_sketches : Flag<["--", "-"], "no-sketches">;
+def no_new_recipes : Flag<["--", "-"], "no-new-recipes">;
 // Ask one role for whole kernels, without choice, repair or knowledge (docs/Search.md).
 def minimal_agent : Flag<["--", "-"], "minimal-agent">;
 }

@@ -83,6 +83,7 @@ struct Options {
   bool shippedKnowledge = true;         ///< evidence and recipes that come with kb-opt
   StepRoles roles = StepRoles::Compose; ///< of one step, where a model is asked
   bool sketches = true;                 ///< whole schedules are tried before single steps
+  bool newRecipes = true;               ///< what a search proves becomes a recipe, where it can
   bool minimalAgent = false;            ///< the strategy "minimal"
   uint64_t budgetCandidates = 0;        ///< 0: no limit
   double budgetSeconds = 0;             ///< 0: no limit
