@@ -11,7 +11,7 @@ import sys
 import time
 
 import track_a
-from runs import geometric_mean, groups_of
+from runs import geometric_mean, groups_of, latest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SEED, OTHER_SEED = 42, 4711
@@ -95,13 +95,10 @@ def ratios(records, precision, of):
 
 def table(paths):
     """Ratios by level and parity: over the given program (track A), over eager, over the better of eager and torch.compile. Then what is wrong by itself, and what was not evaluated."""
-    records = {}
-    for path in paths:
-        with open(os.path.join(path, "evaluated.json") if os.path.isdir(path) else path) as file:
-            records.update((record["name"], record) for record in json.load(file))
+    records = latest(paths, "evaluated.json")
     lines = ["| level | numbers | problems | evaluated | right | precision | over given | over eager | over the better of eager and compile |", "|---|---|---:|---:|---:|---|---:|---:|---:|"]
     groups = {}
-    for record in records.values():
+    for record in records:
         for group in groups_of(record):
             groups.setdefault(group, []).append(record)
     for (level, parity), group in sorted(groups.items()):
@@ -113,7 +110,7 @@ def table(paths):
             given = f"{ratios(timed, precision, lambda us: us['given'] / us['kb-opt']):.2f}" if "given" in timed[0][precision] else ""
             lines.append(f"| {level} | {parity} | {len(group)} | {sum(any(p in r for p in PRECISIONS) for r in group)} | {len(right)} | {words} | {given} | "
                          f"{ratios(timed, precision, lambda us: us['eager'] / us['kb-opt']):.2f} | {ratios(timed, precision, over_better):.2f} |")
-    return "\n".join(lines + wrong_by_themselves(records.values()) + left_out(records.values()))
+    return "\n".join(lines + wrong_by_themselves(records) + left_out(records))
 
 
 def wrong_by_themselves(records):
@@ -123,7 +120,7 @@ def wrong_by_themselves(records):
         return []
     lines = ["", "| given program | off float64 by | eager | off by, drawn parameters | its own check | the same check of zeros | |", "|---|---:|---:|---:|---|---|---|"]
     word = {True: "accepts", False: "refuses"}
-    for record in sorted(found, key=lambda record: record["name"]):
+    for record in found:
         driver, drawn = record["driver"], record["drawn"]
         note = "the reference is random" if driver["random"] else "" if record["right"]["given"] else "wrong"
         lines.append(f"| {record['name']} | {driver['distance']['given']:.2g} | {driver['distance']['eager']:.2g} | {drawn['distance']['given']:.2g} | {word[driver['accepted']['given']]} | "

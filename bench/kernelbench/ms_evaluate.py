@@ -10,7 +10,7 @@ import subprocess
 import time
 
 import track_a
-from runs import geometric_mean
+from runs import geometric_mean, latest
 from times import alone, computing
 from track_ms import END, START, Test, Unprepared, entry_of, read, write
 
@@ -133,10 +133,7 @@ def told(result):
 
 def table(paths):
     """Each problem, and for each type both sides: what is not right, or is no faster, counts as 1.0 in the last mean."""
-    records = {}
-    for path in paths:
-        with open(os.path.join(path, "evaluated.json") if os.path.isdir(path) else path) as file:
-            records.update((r["name"], r) for r in json.load(file))
+    records = {r["name"]: r for r in latest(paths, "evaluated.json")}
     lines = ["| problem | kb-opt | CUDAMaster | kb-opt's judge on CUDAMaster's file |", "|---|---|---|---|"]
     lines += [f"| {n} | {told(r['kb-opt'])} | {told(r['CUDAMaster'])} | {r['CUDAMaster']['verdict']} |" for n, r in sorted(records.items())]
     lines += ["", "| type | whose | problems | right | faster | geometric mean of those right, as measured | of all, others as 1.0 |", "|---|---|---:|---:|---:|---:|---:|"]

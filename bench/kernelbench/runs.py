@@ -105,13 +105,17 @@ def parity_of(result):
     return ("odd" if int(number[0]) % 2 else "even") if number else "all"
 
 
-def report(paths):
-    """Later results of a problem take the place of earlier ones."""
-    results = {}
+def latest(paths, file):
+    """The records in files, or in `file` of folders, by name. Later records of a problem take the place of earlier ones."""
+    records = {}
     for path in paths:
-        for result in json.load(open(os.path.join(path, "results.json") if os.path.isdir(path) else path)):
-            results[result["name"]] = result
-    results = [results[n] for n in sorted(results)]
+        with open(os.path.join(path, file) if os.path.isdir(path) else path) as text:
+            records.update((record["name"], record) for record in json.load(text))
+    return [records[name] for name in sorted(records)]
+
+
+def report(paths):
+    results = latest(paths, "results.json")
     print("| problem | given, us | kept, us | gain | roofline, us | seconds | pipeline, or why not |\n|---|---:|---:|---:|---:|---:|---|")
     for r in results:
         cell = lambda key: f"{float(r[key]):.1f}" if r.get(key) else ""

@@ -68,6 +68,15 @@ static std::optional<ByteRange> argumentBytes(const ParsedProgram &program,
   return ByteRange{sources.getFileOffset(found.getBegin()), sources.getFileOffset(found.getEnd())};
 }
 
+/// The statement around \p statement; null where that is none.
+static const clang::Stmt *parentOf(const ParsedProgram &program, const clang::Stmt *statement) {
+  for (const clang::DynTypedNode &parent :
+       program.context().getParentMapContext().getParents(*statement))
+    if (const auto *outer = parent.get<clang::Stmt>())
+      return outer;
+  return nullptr;
+}
+
 namespace {
 /// The blocks of statements that are arguments of macros and launch kernels, as those of
 /// `AT_DISPATCH_FLOATING_TYPES(type, name, [&] { … })`. A macro may use its argument several times:
@@ -79,16 +88,10 @@ struct ArgumentBlocks {
       std::optional<ByteRange> block;
       if (!launch.call->getBeginLoc().isMacroID())
         continue;
-      for (const clang::Stmt *each = launch.call; each;) {
+      for (const clang::Stmt *each = launch.call; each; each = parentOf(program, each))
         if (llvm::isa<clang::CompoundStmt>(each))
           if (std::optional<ByteRange> outer = argumentBytes(program, each->getSourceRange()))
             block = outer;
-        const clang::Stmt *outer = nullptr;
-        for (const clang::DynTypedNode &parent :
-             program.context().getParentMapContext().getParents(*each))
-          outer = outer ? outer : parent.get<clang::Stmt>();
-        each = outer;
-      }
       if (block)
         blocks.push_back(*block);
     }
@@ -337,10 +340,7 @@ AnchorOrReason kbopt::anchorOfLaunch(const ParsedProgram &program, const clang::
   const clang::Stmt *statement = call;
   // Up to the statement: through cleanups, casts and macros' do-while(0).
   for (;;) {
-    const clang::Stmt *outer = nullptr;
-    for (const clang::DynTypedNode &parent :
-         program.context().getParentMapContext().getParents(*statement))
-      outer = outer ? outer : parent.get<clang::Stmt>();
+    const clang::Stmt *outer = parentOf(program, statement);
     if (!outer || !llvm::isa<clang::Expr>(outer))
       break;
     statement = outer;
