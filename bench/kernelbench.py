@@ -19,6 +19,7 @@ Track MS: MSKernelBench, CUDA to CUDA, beside CUDAMaster's rewritten files.
         --only=REGEX            problems by name
         --kb-opt=PATH           the tool (default: build/bin/kb-opt)
         --jobs=N                so many at once (default 1)
+        --gpus=LIST             run, evaluate: the GPUs that the problems are spread over, as CUDA_VISIBLE_DEVICES names them, with commas (default: as the environment says)
         --seconds=S             for the search, or the evaluation, of each problem (default 60)
         --upstream=FOLDER       evaluate: the checkout of KernelBench that fetch --track=b made
         --compile=MODES         evaluate: of torch.compile, with commas (default "default"; "max-autotune" takes minutes)
@@ -37,13 +38,14 @@ import runs  # noqa: E402
 import track_a  # noqa: E402
 import track_b  # noqa: E402
 import track_ms  # noqa: E402
+from cards import Cards  # noqa: E402
 
 
 CHOICES = {"track": ["a", "b", "ms"], "type": ["bf16", "fp32"], "parity": ["odd", "even", "all"], "shape": ["driver", "small"]}
 
 
 def main(argv):
-    options = {"kb-opt": "build/bin/kb-opt", "only": "", "parity": "odd", "jobs": 1, "seconds": 60, "deadline": 0, "from": "", "shape": "driver", "track": "a", "upstream": "", "compile": "default", "type": "bf16", "nvcc": "nvcc"}
+    options = {"kb-opt": "build/bin/kb-opt", "only": "", "parity": "odd", "jobs": 1, "seconds": 60, "deadline": 0, "from": "", "shape": "driver", "track": "a", "upstream": "", "compile": "default", "type": "bf16", "nvcc": "nvcc", "gpus": ""}
     extra = argv[argv.index("--") + 1:] if "--" in argv else []
     words = argv[:argv.index("--")] if "--" in argv else argv
     names = [w for w in words if not w.startswith("--")]
@@ -54,6 +56,7 @@ def main(argv):
                 sys.exit(f"unknown option '{word}'\n{__doc__}")
             options[key] = type(options[key])(value)
     options["extra"] = extra
+    options["cards"] = Cards(options["gpus"])
     match names:
         case ["fetch", folder]:
             if options["track"] == "ms":

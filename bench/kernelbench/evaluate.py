@@ -19,10 +19,10 @@ SUSPICIOUS = 2.0
 PRECISIONS = {"half": "half", "strict": "float32", "tf32": "float32, PyTorch with TF32"}
 
 
-def asked(command, log, seconds):
+def asked(command, log, seconds, environment=None):
     """The record that a process prints as its last line, or why there is none."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=seconds)
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=seconds, env=environment)
     except subprocess.TimeoutExpired:
         return {"correct": False, "why": f"took more than {seconds:.0f} s"}
     with open(log, "w") as file:
@@ -78,10 +78,12 @@ def run(prepared, results, out, options):
             return {**found, "correct": False, "why": why or "not begun before the deadline"}
         short = name.replace("/", "-")
         command = [sys.executable, *command_of(options["track"], record, os.path.join(prepared, name), os.path.join(results, short + ".cu"), options), ",".join(options["compile"])]
-        first = asked([*command, str(SEED)], os.path.join(out, short + ".log"), left)
-        if first.get("correct") and is_suspicious(first):
-            left = min(options["seconds"], end - time.time()) if end else options["seconds"]
-            first = slower_of(first, asked([*command, str(OTHER_SEED)], os.path.join(out, short + ".again.log"), max(left, 5)))
+        with options["cards"].one() as environment:
+            environment.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "2")  # of each process; torch's default is one for each core
+            first = asked([*command, str(SEED)], os.path.join(out, short + ".log"), left, environment)
+            if first.get("correct") and is_suspicious(first):
+                left = min(options["seconds"], end - time.time()) if end else options["seconds"]
+                first = slower_of(first, asked([*command, str(OTHER_SEED)], os.path.join(out, short + ".again.log"), max(left, 5), environment))
         print(f"{name}: {'correct' if first['correct'] else first.get('why', 'not right')}", flush=True)
         return {**found, **first}
 

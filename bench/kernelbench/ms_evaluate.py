@@ -44,31 +44,31 @@ def results_of(status, text, words):
     return {"ratios": ratios, "right": not wrong, "why": wrong}
 
 
-def test_of(name, text, out, options, record):
-    """Compiles and runs a test program for the card present."""
+def test_of(name, text, out, options, record, environment):
+    """Compiles and runs a test program for the card that the environment shows."""
     path = os.path.join(out, name.replace("/", "-"))
     write(path + ".cu", text)
     left = lambda: min(options["seconds"], options["end"] - time.time()) if options["end"] else options["seconds"]
     if left() < 5:
         return {"ratios": [], "right": False, "why": "not begun before the deadline"}
     try:
-        status, _, words = track_a.ask([options["nvcc"], "-O3", "-std=c++17", "-arch=native", *record["flags"], "-o", path + ".run", path + ".cu"], 300)
+        status, _, words = track_a.ask([options["nvcc"], "-O3", "-std=c++17", "-arch=native", *record["flags"], "-o", path + ".run", path + ".cu"], 300, environment)
     except OSError:
         return {"ratios": [], "right": False, "why": f"no nvcc: '{options['nvcc']}'"}
     if status != 0:
         return {"ratios": [], "right": False, "why": "does not compile: " + next((l.split("error")[-1].lstrip(": ") for l in words.splitlines() if "error" in l), f"status {status}")}
-    with alone():
+    with alone(environment):
         seconds = max(left(), 5)
-        status, text, words = run_by_line([path + ".run"], seconds)
+        status, text, words = run_by_line([path + ".run"], seconds, environment)
     os.remove(path + ".run")
     write(path + ".log", text + words)
     result = results_of(status, text, words)
     return result if status is not None else {**result, "note": f"stopped after {seconds:.0f} s, at {len(result['ratios'])} sizes"}
 
 
-def run_by_line(command, seconds):
+def run_by_line(command, seconds, environment):
     """(exit status, output, errors), of a program that was stopped as well: each line is written at once."""
-    process = subprocess.Popen(["stdbuf", "-oL", *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
+    process = subprocess.Popen(["stdbuf", "-oL", *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", env=environment)
     try:
         text, words = process.communicate(timeout=seconds)
         return process.returncode, text, words
@@ -77,12 +77,12 @@ def run_by_line(command, seconds):
         return None, *process.communicate()
 
 
-def verdict_of(folder, record, options):
+def verdict_of(folder, record, options, environment):
     """What kb-opt's judge says of CUDAMaster's file."""
     command = [options["kb-opt"], f"--judge={os.path.join(folder, 'master.cu')}", "--promise=reassociates", os.path.join(folder, "given.cu"), *options["extra"], "--", *record["flags"]]
     try:
-        with computing():
-            status, text, words = track_a.ask(command, 300)
+        with computing(environment):
+            status, text, words = track_a.ask(command, 300, environment)
     except OSError:
         return f"not judged: no kb-opt: '{options['kb-opt']}'"
     said = re.findall(r"^((?:correct|incorrect|inconclusive)\b[^\n]*)", text, re.M)
@@ -91,21 +91,21 @@ def verdict_of(folder, record, options):
     return "not judged: " + (next((l for l in words.splitlines() if "error:" in l), f"status {status}") if status is not None else "took more than 300 s")
 
 
-def evaluate_one(record, prepared, results, gains, out, options):
+def evaluate_one(record, prepared, results, gains, out, options, environment):
     found = {"name": record["name"], "kb-opt": {"ratios": [], "right": False, "why": record["why"]}, "CUDAMaster": {"ratios": [], "right": False, "why": record["why"], "verdict": ""}}
     if record["why"]:
         return found
     folder, name = os.path.join(prepared, record["name"]), record["name"].replace("/", "-")
     test, master, given = Test(read(os.path.join(folder, "test.cu"))), read(os.path.join(folder, "master")), read(os.path.join(folder, "given.cu"))
-    found["CUDAMaster"] = test_of(name + "-CUDAMaster", test.with_text(master, entry_of(master)), out, options, record)
-    found["CUDAMaster"]["verdict"] = verdict_of(folder, record, options) if not options["end"] or time.time() < options["end"] else "not judged: the deadline"
+    found["CUDAMaster"] = test_of(name + "-CUDAMaster", test.with_text(master, entry_of(master)), out, options, record, environment)
+    found["CUDAMaster"]["verdict"] = verdict_of(folder, record, options, environment) if not options["end"] or time.time() < options["end"] else "not judged: the deadline"
     kept = os.path.join(results, name + ".cu")
     if gains.get(record["name"], 1.0) <= 1.0 or not os.path.exists(kept):
         found["kb-opt"] = {"ratios": [], "right": True, "why": "", "note": "nothing was kept"}
     else:
         try:
             text, note = rewritten_part(read(kept), given)
-            found["kb-opt"] = test_of(name + "-kb-opt", test.with_text(text, entry_of(given.split(START)[1].split(END)[0])), out, options, record)
+            found["kb-opt"] = test_of(name + "-kb-opt", test.with_text(text, entry_of(given.split(START)[1].split(END)[0])), out, options, record, environment)
             found["kb-opt"]["note"] = "; ".join(n for n in (note, found["kb-opt"].get("note", "")) if n)
         except Unprepared as error:
             found["kb-opt"]["why"] = str(error)
@@ -118,7 +118,12 @@ def run(prepared, results, out, options):
     options["end"] = time.time() + options["deadline"] if options["deadline"] else None
     with open(os.path.join(results, "results.json")) as file:
         gains = {r["name"]: r["gain"] for r in json.load(file)}
-    track_a.in_parallel(options["jobs"], lambda r: evaluate_one(r, prepared, results, gains, out, options), track_a.load(prepared, options), lambda rs: track_a.write_json(os.path.join(out, "evaluated.json"), rs))
+
+    def evaluate(record):
+        with options["cards"].one() as environment:
+            return evaluate_one(record, prepared, results, gains, out, options, environment)
+
+    track_a.in_parallel(options["jobs"], evaluate, track_a.load(prepared, options), lambda rs: track_a.write_json(os.path.join(out, "evaluated.json"), rs))
     print(table([out]))
 
 

@@ -11,17 +11,22 @@ FLUSH_BYTES = 256 << 20  # more than the L2 of any card so far
 
 
 @contextlib.contextmanager
-def locked(name, how):
-    with open(os.path.join(tempfile.gettempdir(), f"kb-kernelbench-{name}.lock"), "w") as file:
+def locked(name, card, how):
+    with open(os.path.join(tempfile.gettempdir(), f"kb-kernelbench-{name}-{card}.lock"), "w") as file:
         fcntl.flock(file, how)
         yield
 
 
+def card_of(environment):
+    """The card that a process sees, or 'all'."""
+    return environment.get("CUDA_VISIBLE_DEVICES") or "all"
+
+
 @contextlib.contextmanager
-def computing():
-    """Beside other processes that compute, never beside one that is timed, and not before one that waits to be."""
-    with locked("gate", fcntl.LOCK_EX):
-        held = locked("card", fcntl.LOCK_SH)
+def computing(environment=os.environ):
+    """Beside other processes that compute on the same card, never beside one that is timed, and not before one that waits to be."""
+    with locked("gate", card_of(environment), fcntl.LOCK_EX):
+        held = locked("card", card_of(environment), fcntl.LOCK_SH)
         held.__enter__()
     try:
         yield
@@ -30,9 +35,9 @@ def computing():
 
 
 @contextlib.contextmanager
-def alone():
+def alone(environment=os.environ):
     """No other process is on the card. A process must not wait for it while it computes."""
-    with locked("gate", fcntl.LOCK_EX), locked("card", fcntl.LOCK_EX):
+    with locked("gate", card_of(environment), fcntl.LOCK_EX), locked("card", card_of(environment), fcntl.LOCK_EX):
         yield
 
 

@@ -102,10 +102,10 @@ def load(prepared, options):
         return [r for r in json.load(file) if is_wanted(r["name"], options)]
 
 
-def ask(command, seconds):
+def ask(command, seconds, environment=None):
     """(exit status, standard output, standard error); no status where it took longer."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=seconds)
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=seconds, env=environment)
     except subprocess.TimeoutExpired as late:
         return None, "", (late.stderr or b"").decode(errors="replace")
     return done.returncode, done.stdout, done.stderr

@@ -200,6 +200,10 @@ class Report(unittest.TestCase):
         text = "  modelled on h200: 9.0 us; no rewrite goes below 1.25 us\nresult: 2.50 x faster, 10.00 -> 4.00 us, measured\nreplay: kb-opt -passes='a' k.cu\n"
         self.assertEqual(runs.understand(0, text)["gain"], 2.5)
         self.assertTrue(runs.understand(0, text)["ran"])
+        unproven = runs.understand(4, text.replace("result:", "not proven:"))
+        self.assertEqual((unproven["gain"], unproven["screened"], unproven["ran"]), (1.0, 2.5, True))
+        faster = runs.understand(0, text + "  another program was screened at 3.50 x and not proven in time\n")
+        self.assertEqual((faster["gain"], faster["screened"]), (2.5, 3.5))
         refused = runs.understand(1, "kb-opt: error: 'k.cu': the original is left alone: race\n")
         self.assertEqual((refused["gain"], refused["note"], refused["parsed"], refused["ran"]), (1.0, "race", True, False))
         self.assertEqual(runs.understand(4, "stopped: time budget spent before the original was judged; x\n")["note"], "time budget spent before the original was judged")

@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.join(sys.argv.pop(1), "kernelbench"))
 import evaluate
 import programs
 import track_a
+from cards import Cards
 from drivers import Driver
 from references import Reference
 from values import Untranslatable
@@ -153,7 +154,7 @@ class Evaluated(unittest.TestCase):
             track_a.write_json(os.path.join(folder, "problems.json"), [{"name": names[0], "why": "no workload: x", "flags": []}, {"name": names[1], "why": "", "noReference": "y", "flags": []},
                                                                        {"name": names[2], "why": "", "noReference": "", "flags": []}])
             track_a.write_json(os.path.join(folder, "results.json"), [{"name": n, "gain": 2.0} for n in names])
-            options = {"parity": "odd", "only": "", "jobs": 1, "seconds": 60, "deadline": 0, "track": "a", "compile": []}
+            options = {"parity": "odd", "only": "", "jobs": 1, "seconds": 60, "deadline": 0, "track": "a", "compile": [], "cards": Cards("")}
             evaluate.run(folder, folder, os.path.join(folder, "out"), options)
             with open(os.path.join(folder, "out/evaluated.json")) as file:
                 found = {record["name"]: record for record in json.load(file)}
