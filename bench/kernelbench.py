@@ -7,6 +7,8 @@ Track MS: MSKernelBench, CUDA to CUDA, beside CUDAMaster's rewritten files.
     bench/kernelbench.py prepare FOLDER OUT                   a workload for each problem, in track B a kernel.cu as well (needs torch); what has none is named and counted
     bench/kernelbench.py examine OUT FILE [-- …]              which problems parse, are raised and have a schedule, and why not the others
     bench/kernelbench.py run OUT RESULTS [-- …]               kb-opt -passes=auto on each; what follows -- goes to kb-opt
+    bench/kernelbench.py prove OUT RESULTS [-- …]             kb-opt --judge on what a run screened and did not prove in its time
+    bench/kernelbench.py fill OUT RESULTS [-- …]              where a run kept nothing: what kb-opt -passes=schedule writes, unmeasured
     bench/kernelbench.py evaluate OUT RESULTS EVALUATED       right or wrong beside float64 (track B: and upstream's judge), times beside eager and torch.compile (needs torch and a GPU)
     bench/kernelbench.py evaluate … --track=ms [-- …]         upstream's own tests with kb-opt's and with CUDAMaster's files, and kb-opt's judge on the latter (needs nvcc and a GPU)
     bench/kernelbench.py compare EVALUATED…                   the ratios of these times
@@ -19,7 +21,7 @@ Track MS: MSKernelBench, CUDA to CUDA, beside CUDAMaster's rewritten files.
         --only=REGEX            problems by name
         --kb-opt=PATH           the tool (default: build/bin/kb-opt)
         --jobs=N                so many at once (default 1)
-        --gpus=LIST             run, evaluate: the GPUs that the problems are spread over, as CUDA_VISIBLE_DEVICES names them, with commas (default: as the environment says)
+        --gpus=LIST             run, prove, evaluate: the GPUs that the problems are spread over, as CUDA_VISIBLE_DEVICES names them, with commas (default: as the environment says)
         --seconds=S             for the search, or the evaluation, of each problem (default 60)
         --upstream=FOLDER       evaluate: the checkout of KernelBench that fetch --track=b made
         --compile=MODES         evaluate: of torch.compile, with commas (default "default"; "max-autotune" takes minutes)
@@ -70,6 +72,8 @@ def main(argv):
             track_a.examine(prepared, out, options)
         case ["run", prepared, out]:
             runs.run(prepared, out, options)
+        case ["prove" | "fill" as action, prepared, results]:
+            {"prove": runs.prove, "fill": runs.fill}[action](os.path.abspath(prepared), os.path.abspath(results), options)
         case ["evaluate", prepared, results, out] if options["track"] == "ms":
             ms_evaluate.run(prepared, results, out, options)
         case ["evaluate", prepared, results, out]:

@@ -11,7 +11,7 @@ import time
 
 import track_a
 from runs import geometric_mean, latest
-from times import alone, computing
+from times import alone
 from track_ms import END, START, Test, Unprepared, entry_of, read, write
 
 
@@ -81,8 +81,7 @@ def verdict_of(folder, record, options, environment):
     """What kb-opt's judge says of CUDAMaster's file."""
     command = [options["kb-opt"], f"--judge={os.path.join(folder, 'master.cu')}", "--promise=reassociates", os.path.join(folder, "given.cu"), *options["extra"], "--", *record["flags"]]
     try:
-        with computing(environment):
-            status, text, words = track_a.ask(command, 300, environment)
+        status, text, words = track_a.ask(command, 300, environment)
     except OSError:
         return f"not judged: no kb-opt: '{options['kb-opt']}'"
     said = re.findall(r"^((?:correct|incorrect|inconclusive)\b[^\n]*)", text, re.M)
@@ -98,7 +97,6 @@ def evaluate_one(record, prepared, results, gains, out, options, environment):
     folder, name = os.path.join(prepared, record["name"]), record["name"].replace("/", "-")
     test, master, given = Test(read(os.path.join(folder, "test.cu"))), read(os.path.join(folder, "master")), read(os.path.join(folder, "given.cu"))
     found["CUDAMaster"] = test_of(name + "-CUDAMaster", test.with_text(master, entry_of(master)), out, options, record, environment)
-    found["CUDAMaster"]["verdict"] = verdict_of(folder, record, options, environment) if not options["end"] or time.time() < options["end"] else "not judged: the deadline"
     kept = os.path.join(results, name + ".cu")
     if gains.get(record["name"], 1.0) <= 1.0 or not os.path.exists(kept):
         found["kb-opt"] = {"ratios": [], "right": True, "why": "", "note": "nothing was kept"}
@@ -109,7 +107,15 @@ def evaluate_one(record, prepared, results, gains, out, options, environment):
             found["kb-opt"]["note"] = "; ".join(n for n in (note, found["kb-opt"].get("note", "")) if n)
         except Unprepared as error:
             found["kb-opt"]["why"] = str(error)
-    print(f"{record['name']}: kb-opt {told(found['kb-opt'])}; CUDAMaster {told(found['CUDAMaster'])}, {found['CUDAMaster']['verdict']}", flush=True)
+    print(f"{record['name']}: kb-opt {told(found['kb-opt'])}; CUDAMaster {told(found['CUDAMaster'])}", flush=True)
+    return found
+
+
+def judge_one(found, record, prepared, options, environment):
+    if not record["why"]:
+        isOver = options["end"] and time.time() > options["end"]
+        found["CUDAMaster"]["verdict"] = "not judged: the deadline" if isOver else verdict_of(os.path.join(prepared, record["name"]), record, options, environment)
+        print(f"{record['name']}: {found['CUDAMaster']['verdict']}", flush=True)
     return found
 
 
@@ -119,11 +125,20 @@ def run(prepared, results, out, options):
     with open(os.path.join(results, "results.json")) as file:
         gains = {r["name"]: r["gain"] for r in json.load(file)}
 
+    records = track_a.load(prepared, options)
+    keep = lambda rs: track_a.write_json(os.path.join(out, "evaluated.json"), rs)
+
     def evaluate(record):
         with options["cards"].one() as environment:
             return evaluate_one(record, prepared, results, gains, out, options, environment)
 
-    track_a.in_parallel(options["jobs"], evaluate, track_a.load(prepared, options), lambda rs: track_a.write_json(os.path.join(out, "evaluated.json"), rs))
+    def judge(record):
+        with options["cards"].one() as environment:
+            return judge_one(evaluated[record["name"]], record, prepared, options, environment)
+
+    # The judge's runs would be in the way of the times, and take longer.
+    evaluated = {found["name"]: found for found in track_a.in_parallel(options["jobs"], evaluate, records, keep)}
+    track_a.in_parallel(options["jobs"], judge, records, keep)
     print(table([out]))
 
 

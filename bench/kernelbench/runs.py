@@ -85,6 +85,59 @@ def run(prepared, out, options):
     track_a.in_parallel(options["jobs"], lambda r: run_one(r, prepared, out, options), records, lambda rs: track_a.write_json(os.path.join(out, "results.json"), rs))
 
 
+def kept_path(out, record):
+    return os.path.join(out, record["name"].replace("/", "-") + ".cu")
+
+
+def amend(prepared, out, options, is_wanted, change):
+    """Calls change(record, result, environment), which changes the result, for problems whose result is wanted, and keeps all results."""
+    records = {record["name"]: record for record in track_a.load(prepared, options)}
+    with open(os.path.join(out, "results.json")) as file:
+        results = {result["name"]: result for result in json.load(file)}
+    options["end"] = time.time() + options["deadline"] if options["deadline"] else None
+
+    def one(result):
+        with options["cards"].one() as environment:
+            change(records[result["name"]], result, environment)
+        return result
+
+    def keep(_):
+        track_a.write_json(os.path.join(out, "results.json"), [results[name] for name in sorted(results)])
+
+    track_a.in_parallel(options["jobs"], one, [r for n, r in results.items() if n in records and not records[n]["why"] and is_wanted(records[n], r)], keep)
+
+
+def prove(prepared, out, options):
+    """Judges what a run screened and did not prove: what is correct, and faster, is a gain."""
+
+    def change(record, result, environment):
+        with open(kept_path(out, record).removesuffix(".cu") + ".log") as log:
+            promise = last(r"^\s*promise: ([a-z-]+)", log.read()) or "bitwise"
+        source, end = os.path.join(prepared, record["name"], record.get("file", "init.cu")), time.time() + options["seconds"]
+        command = [options["kb-opt"], f"--judge={kept_path(out, record)}", "--by-passes", f"--promise={promise}", source, *options["extra"], "--", *record["flags"]]
+        start = time.time()
+        status, text = words_of(command, min(end, options["end"] or end), environment)
+        faster = re.search(r"^faster: ([0-9.]+) us, the original ([0-9.]+) us, ([0-9.]+) x", text, re.M)
+        if status == 0 and faster:
+            result.update(gain=float(faster[3]), afterUs=float(faster[1]), beforeUs=float(faster[2]))
+        result["judged"] = last(r"^((?:correct|incorrect|inconclusive)\b[^\n]*)", text) or (f"took more than {time.time() - start:.0f} s" if status is None else f"status {status}")
+        print(f"{result['name']}: {result['gain']:.2f} x of {result['screened']:.2f} x, {result['judged']}, {time.time() - start:.1f} s", flush=True)
+
+    amend(prepared, out, options, lambda record, result: result["status"] == 4 and result["screened"] > result["gain"] and os.path.exists(kept_path(out, record)), change)
+
+
+def fill(prepared, out, options):
+    """Where a run kept nothing: what -passes=schedule writes, which nobody measured or proved."""
+
+    def change(record, result, environment):
+        source = os.path.join(prepared, record["name"], record.get("file", "init.cu"))
+        status, text = words_of([options["kb-opt"], "-passes=schedule", "-o", kept_path(out, record), source, *options["extra"], "--", *record["flags"]], time.time() + options["seconds"], environment)
+        result.update(pipeline="schedule", unmeasured=True) if status == 0 else None
+        print(f"{result['name']}: " + ("schedule" if status == 0 else f"status {status}, {last(r'error: (.*)', text)}"), flush=True)
+
+    amend(prepared, out, options, lambda record, result: not result.get("pipeline"), change)
+
+
 # Problems that KernelBenchFiltered (pavanyellow/KernelBenchFiltered at 67a4e2b, the part of KernelBench on which METR reports) leaves out, by level: results that do not depend on the inputs, are
 # all but constant, or need next to no work.
 FILTERED_OUT = {"level1": {8, 12, 23, 37, 39, 50, 77, 90, 95, 97}, "level2": {9, 13, 23, 27, 36, 38, 41, 44, 45, 49, 58, 66, 77, 80, 83, 84, 89, 91, 93, 96},

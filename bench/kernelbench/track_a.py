@@ -112,7 +112,7 @@ def ask(command, seconds, environment=None):
 
 
 def in_parallel(jobs, function, items, keep):
-    """Calls keep(results so far) after each."""
+    """All results; calls keep(results so far) after each."""
     results = []
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         for done in concurrent.futures.as_completed([pool.submit(function, item) for item in items]):

@@ -8,6 +8,7 @@
 #include "../JudgeImpl.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FileSystem.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cstring>
 
@@ -26,21 +27,31 @@ static std::vector<bool> repeatedReads(const RunResult &run) {
 
 namespace {
 
-/// What lies in a plan's buffers before its first computation. Buffers may be large, and decoys
+/// What lies in a plan's buffers before a computation takes them. Buffers may be large, and decoys
 /// look at little of them: nothing is laid out.
 class MemoryBefore {
 public:
   MemoryBefore(const RecordedPlan &recorded, uint8_t poison)
       : data(recorded.data()), poison(poison) {
-    for (const kbrt::Step &step : recorded.plan.steps) {
-      if (std::holds_alternative<kbrt::LaunchStep>(step) ||
-          std::holds_alternative<kbrt::MatmulStep>(step))
-        return;
-      if (const auto *upload = std::get_if<kbrt::UploadStep>(&step);
-          upload && upload->data + upload->to.bytes() <= data.size())
-        writes[upload->to.at.buffer].push_back({upload->to, data.data() + upload->data, 0});
-      else if (const auto *fill = std::get_if<kbrt::FillStep>(&step))
-        writes[fill->to.at.buffer].push_back({fill->to, nullptr, fill->value});
+    std::set<uint32_t> taken; ///< by a computation: what is written later lies on its results
+    auto write = [&](const kbrt::Region &to, const char *bytes, uint8_t value) {
+      if (!taken.count(to.at.buffer))
+        writes[to.at.buffer].push_back({to, bytes, value});
+    };
+    for (auto [number, step] : enumerate(recorded.plan.steps)) {
+      if (const auto *launch = std::get_if<kbrt::LaunchStep>(&step)) {
+        for (const kbrt::Argument &argument : launch->arguments)
+          for (const kbrt::PointerWord &word : argument.pointers)
+            taken.insert(word.target.buffer);
+      } else if (const auto *product = std::get_if<kbrt::MatmulStep>(&step)) {
+        taken.insert(product->c.at.buffer);
+      } else if (const auto *upload = std::get_if<kbrt::UploadStep>(&step);
+                 upload && upload->data + upload->to.bytes() <= data.size()) {
+        write(upload->to, data.data() + upload->data, 0);
+        uploaded.push_back({number, upload});
+      } else if (const auto *fill = std::get_if<kbrt::FillStep>(&step)) {
+        write(fill->to, nullptr, fill->value);
+      }
     }
   }
 
@@ -60,13 +71,15 @@ public:
     return bytes;
   }
 
-  std::vector<ArrayRef<uint8_t>> uploads() const {
+  /// The data of uploads before the step \p number, the latest of them.
+  std::vector<ArrayRef<uint8_t>> uploadsBefore(size_t number) const {
+    constexpr size_t most = 256;
+    auto end = llvm::partition_point(uploaded, [&](auto &each) { return each.first < number; });
+    auto begin = end - std::min<ptrdiff_t>(most, end - uploaded.begin());
     std::vector<ArrayRef<uint8_t>> result;
-    for (const auto &[buffer, all] : writes)
-      for (const Write &write : all)
-        if (write.data)
-          result.push_back({reinterpret_cast<const uint8_t *>(write.data),
-                            static_cast<size_t>(write.to.bytes())});
+    for (const auto &[step, upload] : llvm::make_range(begin, end))
+      result.push_back({reinterpret_cast<const uint8_t *>(data.data() + upload->data),
+                        static_cast<size_t>(upload->to.bytes())});
     return result;
   }
 
@@ -100,6 +113,7 @@ private:
   const StringRef data;
   const uint8_t poison;
   std::map<uint32_t, std::vector<Write>> writes; ///< by buffer, in order
+  std::vector<std::pair<size_t, const kbrt::UploadStep *>> uploaded; ///< by number of the step
 };
 
 } // namespace
@@ -151,10 +165,10 @@ Expected<Admission> Judge::Impl::decideAdmission(const TestCase &test,
   if (!recorded)
     return recorded.takeError();
   const MemoryBefore memory(*recorded, RunOptions().memoryPoison);
-  std::vector<kbrt::Region> reads;
-  for (const kbrt::Step &step : recorded->plan.steps)
+  std::vector<std::pair<size_t, kbrt::Region>> reads; ///< number of the step, and what is read
+  for (auto [number, step] : enumerate(recorded->plan.steps))
     if (const auto *read = std::get_if<kbrt::ReadStep>(&step))
-      reads.push_back(read->from);
+      reads.push_back({number, read->from});
   const std::vector<bool> isRepeated = repeatedReads(*reference.run);
 
   RunPointer other;
@@ -190,15 +204,16 @@ Expected<Admission> Judge::Impl::decideAdmission(const TestCase &test,
     AdmissionOutput output;
     output.view = viewOf(reference, i);
     output.tolerance = toleranceFor(promise, cases, test, reference, i);
-    if (i < reads.size() && reads[i].bytes() == output.view.oracle.size())
-      output.before = [&memory, from = reads[i]](size_t begin, size_t end) {
+    if (i < reads.size() && reads[i].second.bytes() == output.view.oracle.size())
+      output.before = [&memory, from = reads[i].second](size_t begin, size_t end) {
         return memory.part(from, begin, end);
       };
-    output.inputs = memory.uploads();
+    const size_t readAt = i < reads.size() ? reads[i].first : recorded->plan.steps.size();
+    output.inputs = memory.uploadsBefore(readAt);
     if (other)
       output.otherSeed = bytesOf(other->outputs[i]);
     if (otherMemory)
-      output.otherInputs = otherMemory->uploads();
+      output.otherInputs = otherMemory->uploadsBefore(readAt);
     if (!output.view.oracle.empty())
       outputs.push_back(std::move(output));
   }
