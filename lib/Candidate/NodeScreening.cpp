@@ -53,19 +53,25 @@ std::unique_ptr<ScreenDevice> NodeScreening::startVault() {
   const CandidateTools &tools = setup.tools;
   if (!setup.gpu || !tools.hasOwnGpu) // its memory is another machine's
     return nullptr;
-  VaultScreenOptions options;
-  options.process.directory = setup.folder + "/screen";
-  options.process.sandboxed = tools.sandbox;
-  options.process.notice = [&tools](const std::string &text) {
-    tools.progress.line("gpu: " + text);
-  };
-  options.program = tools.input.command.shownFile;
-  options.timings = &tools.timings;
-  auto device = createVaultScreen(std::move(options));
-  if (device)
-    return std::move(*device);
-  llvm::consumeError(device.takeError()); // the judge's own channel says the same
-  return nullptr;
+  std::vector<std::unique_ptr<ScreenDevice>> screens;
+  for (const Card &card : setup.cards) {
+    VaultScreenOptions options;
+    options.process.directory = setup.folder + "/screen" + card.name;
+    options.process.sandboxed = tools.sandbox;
+    options.process.card = card.name;
+    options.process.notice = [&tools](const std::string &text) {
+      tools.progress.line("gpu: " + text);
+    };
+    options.program = tools.input.command.shownFile;
+    options.timings = &tools.timings;
+    auto device = createVaultScreen(std::move(options));
+    if (!device) {
+      llvm::consumeError(device.takeError()); // the judge's own channel says the same
+      return nullptr;
+    }
+    screens.push_back(std::move(*device));
+  }
+  return createCardsScreen(std::move(screens));
 }
 
 llvm::Expected<NodeScreening::OpenScreen>

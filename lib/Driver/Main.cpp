@@ -159,7 +159,7 @@ Judges each candidate as a rewrite of the original by every gate (docs/Verificat
   -p <dir>           Folder with compile_commands.json: the file is run as part of a program
   --target=<program> Which program of that build
   --workload=<file>  How the program or function is run (docs/Workloads.md)
-  --device=<name>    cpu (default), cuda, or spool:<dir>
+  --device=<name>    cpu (default), cuda, cuda:all, or spool:<dir>
   --help             Print this text; the other options are those of kb-opt --help
 
 Exit status: 0 all are correct, 1 one is not, or is undecided, 2 usage, 3 something is missing.

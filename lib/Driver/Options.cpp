@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Driver/Options.h"
 #include "Subcommands.h"
+#include "kb-opt/Eval/Cards.h"
 #include "kb-opt/Support/Error.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Option/Arg.h"
@@ -117,6 +118,13 @@ static void readDevice(InputArgList &arguments, Reader &reader, Options &options
   llvm::StringRef name = arg->getValue();
   if (name == "cuda") {
     options.device = DeviceKind::Cuda;
+  } else if (name.consume_front("cuda:")) {
+    options.device = DeviceKind::Cuda;
+    options.cards = name.str();
+    if (!isListOfCards(name))
+      reader.fail("'--device=cuda:" + llvm::Twine(name) + "' names no GPUs",
+                  "write --device=cuda:all, or numbers as the driver counts, as in "
+                  "--device=cuda:0,2");
   } else if (name.consume_front("spool:")) {
     options.device = DeviceKind::Spool;
     options.spoolFolder = name.str();
@@ -126,8 +134,8 @@ static void readDevice(InputArgList &arguments, Reader &reader, Options &options
                   "where the GPU is");
   } else if (name != "cpu") {
     reader.fail(llvm::Twine("unknown device '") + name + "'",
-                "it is cpu (times are modelled), cuda (a GPU of this machine) or spool:DIR (a "
-                "kb-run elsewhere)");
+                "it is cpu (times are modelled), cuda (a GPU of this machine; cuda:all, cuda:0,2: "
+                "several) or spool:DIR (a kb-run elsewhere)");
   }
 }
 

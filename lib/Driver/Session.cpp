@@ -10,6 +10,7 @@
 #include "kb-opt/Source/DeviceText.h"
 #include "kb-opt/Source/ProgramFacts.h"
 #include "llvm/Support/Threading.h"
+#include <cstdlib>
 
 using namespace kbopt;
 
@@ -110,25 +111,42 @@ static llvm::Expected<std::unique_ptr<JobChannel>> openChannel(Session &session)
     spool.notice = std::move(notice);
     return createSpoolChannel(std::move(spool));
   }
-  auto open = [&](const std::string &name) {
+  auto open = [&](const std::string &name, const Card &card) {
     ProcessChannelOptions process;
-    process.directory = session.folder.file(name);
+    process.directory = session.folder.file(name + card.name);
     process.sandboxed = context.options.sandbox;
+    process.card = card.name;
     process.notice = notice;
     return createProcessChannel(std::move(process));
   };
-  const unsigned jobs = context.options.jobs;
-  std::vector<std::unique_ptr<JobChannel>> others;
-  for (unsigned i = 0; i < (jobs ? std::min(jobs, mostServers) : mostServers); ++i) {
-    auto channel = open("gpu" + std::to_string(i));
-    if (!channel)
-      return channel.takeError();
-    others.push_back(std::move(*channel));
+  if (!context.options.cards.empty()) {
+    auto any = open("gpu-any", Card());
+    if (!any)
+      return any.takeError();
+    auto facts = CudaDevice(session.compiler, std::move(*any), CudaDeviceOptions()).facts();
+    if (!facts)
+      return facts.takeError();
+    const char *visible = std::getenv("CUDA_VISIBLE_DEVICES");
+    auto named = cardsOf(context.options.cards, facts->count, visible ? visible : "");
+    if (!named)
+      return named.takeError();
+    session.cards = std::move(*named);
   }
-  auto counting = open("gpu-counters");
+  const unsigned jobs = context.options.jobs;
+  std::vector<std::vector<std::unique_ptr<JobChannel>>> cards;
+  for (const Card &card : session.cards) {
+    cards.emplace_back();
+    for (unsigned i = 0; i < (jobs ? std::min(jobs, mostServers) : mostServers); ++i) {
+      auto channel = open("gpu" + std::to_string(i) + "-", card);
+      if (!channel)
+        return channel.takeError();
+      cards.back().push_back(std::move(*channel));
+    }
+  }
+  auto counting = open("gpu-counters", session.cards.front());
   if (!counting)
     return counting.takeError();
-  return createParallelChannel(std::move(others), std::move(*counting));
+  return createParallelChannel(std::move(cards), std::move(*counting));
 }
 
 /// The GPU that the options name; it decides architecture and chip where the user does not.
@@ -231,7 +249,7 @@ llvm::Expected<std::unique_ptr<Session>> kbopt::openSession(Context &context) {
   session->cases->setKernelRecords(session->kernelRecords);
   session->cases->setSortedArrays(session->sortedArrays);
   if (context.options.device == DeviceKind::Cuda) // a spool's GPU is somewhere else
-    session->cases->recordOnGpu(session->compiler, 0,
+    session->cases->recordOnGpu(session->compiler, session->cards.front().index,
                                 session->gpuFacts.name + ", driver " + session->gpuFacts.driver);
   JudgeOptions judgeOptions;
   judgeOptions.chip = &session->chip;
@@ -288,5 +306,6 @@ static Digest runDigest(const Session &session) {
 CandidateSetup kbopt::candidateSetup(Session &session) {
   return {session.tools,        session.chip,     session.workload,   session.original,
           session.originalHost, *session.cases,   *session.judge,     session.gpu.get(),
-          session.gpuFacts,     *session.journal, runDigest(session), session.folder.path().str()};
+          session.gpuFacts,     session.cards,    *session.journal,   runDigest(session),
+          session.folder.path().str()};
 }

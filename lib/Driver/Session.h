@@ -46,6 +46,7 @@ struct Session {
   std::unique_ptr<Device> device;  ///< the CPU device
   std::unique_ptr<CudaDevice> gpu; ///< null: times are modelled
   GpuFacts gpuFacts;
+  std::vector<Card> cards{Card()}; ///< of this machine
   std::unique_ptr<RecordedCases> cases;
   std::unique_ptr<Judge> judge;
 

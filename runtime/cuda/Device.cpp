@@ -67,6 +67,7 @@ std::unique_ptr<Device> Device::open(const Options &options, Problem &problem) {
   }
   DeviceFacts &facts = device->facts;
   facts.index = options.index;
+  facts.count = static_cast<unsigned>(count);
   if (!check(driver.cuDeviceGet(&h.device, static_cast<int>(options.index)),
              "cannot get the device"))
     return nullptr;

@@ -75,6 +75,7 @@ Json deviceJson(const Device &device, const DeviceReading &reading) {
   const DeviceFacts &facts = device.getFacts();
   Json o = {{"kind", "cuda"},
             {"index", facts.index},
+            {"count", facts.count},
             {"name", facts.name},
             {"arch", facts.arch()},
             {"uuid", facts.uuid},

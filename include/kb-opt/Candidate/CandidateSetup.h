@@ -9,6 +9,7 @@
 
 #include "kb-opt/Candidate/CandidateTools.h"
 #include "kb-opt/Candidate/RecordedCases.h"
+#include "kb-opt/Eval/Cards.h"
 #include "kb-opt/Eval/GpuDevice.h"
 #include "kb-opt/Eval/Judge.h"
 #include "kb-opt/Store/Journal.h"
@@ -26,6 +27,7 @@ struct CandidateSetup {
   Judge &judge;
   GpuDevice *gpu;    ///< null: times are modelled
   GpuFacts gpuFacts; ///< of `gpu`
+  std::vector<Card> cards; ///< GPUs of this machine that candidates are spread over
   Journal &journal;
   /// Names all that decides answers and is the same for the whole run: command, workload, chip,
   /// device, passes and versions. Part of every request to the journal.

@@ -73,6 +73,7 @@ struct Options {
   std::optional<std::string> arch;
   std::string workload;
   DeviceKind device = DeviceKind::Cpu;
+  std::string cards; ///< of this machine: empty: the first; "all"; or "0,2"
   std::string spoolFolder;
   std::string chip; ///< empty: the device's, without one the h200
 

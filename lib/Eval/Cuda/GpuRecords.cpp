@@ -132,6 +132,7 @@ bool fromJSON(const json::Value &value, GpuFacts &facts, json::Path path) {
   facts.name = text(*device, "name");
   facts.arch = text(*device, "arch");
   facts.driver = text(*device, "driver");
+  facts.count = std::max(1u, static_cast<unsigned>(whole(*device, "count")));
   facts.multiprocessors = static_cast<unsigned>(whole(*device, "multiprocessors"));
   facts.l2Bytes = whole(*device, "l2Bytes");
   facts.memoryBytes = whole(*device, "memoryBytes");

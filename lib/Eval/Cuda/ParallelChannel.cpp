@@ -21,11 +21,12 @@ namespace {
 
 class ParallelChannel : public JobChannel {
 public:
-  ParallelChannel(std::vector<std::unique_ptr<JobChannel>> others,
+  ParallelChannel(std::vector<std::vector<std::unique_ptr<JobChannel>>> cards,
                   std::unique_ptr<JobChannel> counting)
-      : others(others.size()), counting(std::move(counting)) {
-    for (auto [way, channel] : zip(this->others, others))
-      way.channel = std::move(channel);
+      : busy(cards.size()), counting(std::move(counting)) {
+    for (auto [card, channels] : enumerate(cards))
+      for (std::unique_ptr<JobChannel> &channel : channels)
+        ways.push_back({std::move(channel), card});
   }
 
   Expected<JobAnswer> run(const JobRequest &request) override {
@@ -38,30 +39,34 @@ public:
   }
 
   bool takesContents() const override {
-    return llvm::all_of(others, [](const Way &way) { return way.channel->takesContents(); });
+    return llvm::all_of(ways, [](const Way &way) { return way.channel->takesContents(); });
   }
 
 private:
   struct Way {
     std::unique_ptr<JobChannel> channel;
+    size_t card;
     bool isFree = true;
     std::string session; ///< of its last job: a process of that one waits there
   };
 
-  /// The free one whose process waits for \p session, or any that is free. The first to come is
-  /// served first.
+  /// The free one whose process waits for \p session, or the first that is free of the GPU with the
+  /// fewest jobs. The first to come is served first.
   Way &take(StringRef session) {
     std::unique_lock<std::mutex> lock(mutex);
     const uint64_t mine = last++;
     changed.wait(lock, [&] {
-      return mine == next && llvm::any_of(others, [](const Way &way) { return way.isFree; });
+      return mine == next && llvm::any_of(ways, [](const Way &way) { return way.isFree; });
     });
     ++next;
     auto best =
-        llvm::find_if(others, [&](const Way &way) { return way.isFree && way.session == session; });
-    if (best == others.end())
-      best = llvm::find_if(others, [](const Way &way) { return way.isFree; });
+        llvm::find_if(ways, [&](const Way &way) { return way.isFree && way.session == session; });
+    if (best == ways.end())
+      best = llvm::min_element(ways, [&](const Way &a, const Way &b) {
+        return std::pair(!a.isFree, busy[a.card]) < std::pair(!b.isFree, busy[b.card]);
+      });
     best->isFree = false;
+    ++busy[best->card];
     best->session = session.str();
     lock.unlock();
     changed.notify_all(); // the next one may find another that is free
@@ -72,6 +77,7 @@ private:
     {
       std::lock_guard<std::mutex> lock(mutex);
       way.isFree = true;
+      --busy[way.card];
     }
     changed.notify_all();
   }
@@ -79,16 +85,18 @@ private:
   std::mutex mutex; ///< of all but `counting` and the channels themselves
   std::condition_variable changed;
   uint64_t next = 0, last = 0; ///< the job that is served next, and the one that comes next
-  std::vector<Way> others;
+  std::vector<Way> ways;
+  std::vector<unsigned> busy; ///< jobs that run on each GPU
   std::unique_ptr<JobChannel> counting;
 };
 
 } // namespace
 
-std::unique_ptr<JobChannel> createParallelChannel(std::vector<std::unique_ptr<JobChannel>> others,
-                                                  std::unique_ptr<JobChannel> counting) {
-  assert(!others.empty() && counting && "no channel for the jobs");
-  return std::make_unique<ParallelChannel>(std::move(others), std::move(counting));
+std::unique_ptr<JobChannel>
+createParallelChannel(std::vector<std::vector<std::unique_ptr<JobChannel>>> cards,
+                      std::unique_ptr<JobChannel> counting) {
+  assert(!cards.empty() && !cards.front().empty() && counting && "no channel for the jobs");
+  return std::make_unique<ParallelChannel>(std::move(cards), std::move(counting));
 }
 
 } // namespace kbopt

@@ -219,6 +219,8 @@ ProcessRequest kbRunRequest(const ProcessChannelOptions &options, std::vector<st
   request.argv = std::move(words);
   request.argv.insert(request.argv.begin(), options.kbRun);
   request.memoryBytes = options.memoryBytes;
+  if (!options.card.empty())
+    request.environment.push_back("CUDA_VISIBLE_DEVICES=" + options.card);
   if (!options.sandboxed)
     return request;
   StringRef tools = sys::path::parent_path(options.kbRun);

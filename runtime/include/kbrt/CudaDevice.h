@@ -39,7 +39,7 @@ struct DeviceReading {
 };
 
 struct DeviceFacts {
-  unsigned index = 0;
+  unsigned index = 0, count = 0; ///< which of how many that the driver shows
   std::string name, uuid, pciBusId;
   unsigned major = 0, minor = 0; ///< compute capability
   std::string driver;            ///< "580.95.05"; empty without NVML

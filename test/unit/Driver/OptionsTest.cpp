@@ -94,6 +94,7 @@ TEST(Options, StrategiesAndAblations) {
 TEST(Options, Devices) {
   EXPECT_EQ(parseOptions({"-passes=auto", "--device=cpu", "a.cu"})->device, DeviceKind::Cpu);
   EXPECT_EQ(parseOptions({"-passes=auto", "--device=cuda", "a.cu"})->device, DeviceKind::Cuda);
+  EXPECT_EQ(parseOptions({"-passes=auto", "--device=cuda:2,0", "a.cu"})->cards, "2,0");
   auto spool = parseOptions({"-passes=auto", "--device=spool:/a/b", "a.cu"});
   ASSERT_TRUE(static_cast<bool>(spool));
   EXPECT_EQ(spool->device, DeviceKind::Spool);
@@ -105,9 +106,8 @@ TEST(Options, Devices) {
       "kb-opt: note: write --device=spool:DIR, and start 'kb-run serve DIR' where the GPU is\n");
   EXPECT_EQ(errorOf({"-passes=auto", "--device=gpu", "a.cu"}),
             "kb-opt: error: unknown device 'gpu'\n"
-            "kb-opt: note: it is cpu (times are modelled), cuda (a GPU of this machine) or "
-            "spool:DIR (a kb-run "
-            "elsewhere)\n");
+            "kb-opt: note: it is cpu (times are modelled), cuda (a GPU of this machine; cuda:all, "
+            "cuda:0,2: several) or spool:DIR (a kb-run elsewhere)\n");
 }
 
 TEST(Options, UnknownOptionSuggestsTheNearest) {

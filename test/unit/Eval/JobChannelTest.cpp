@@ -69,6 +69,13 @@ TEST_F(ProcessChannelTest, OneServerAnswersManyJobs) {
   EXPECT_TRUE(notices.empty());
 }
 
+TEST_F(ProcessChannelTest, AServerSeesTheGpuThatIsItsOwn) {
+  options.card = "GPU-5";
+  auto channel = this->channel("echo $CUDA_VISIBLE_DEVICES > card\n" + std::string(answering));
+  llvm::cantFail(channel->run(request));
+  EXPECT_EQ(llvm::cantFail(realFileSystem().read(folder.file("card"))), "GPU-5\n");
+}
+
 TEST_F(ProcessChannelTest, TheJobNamesItsFilesAndNotTheExpectedValues) {
   auto channel = this->channel(
       R"(read -r line; echo "$line" > job; ls exchange/in0 exchange/in0/baseline > files

@@ -32,11 +32,11 @@ private:
 class ParallelChannelTest : public testing::Test {
 protected:
   void SetUp() override {
-    std::vector<std::unique_ptr<JobChannel>> others;
+    std::vector<std::vector<std::unique_ptr<JobChannel>>> cards(1);
     std::shared_future<void> ends = mayEnd.get_future().share();
     for (std::vector<std::string> &each : asked)
-      others.push_back(std::make_unique<FakeChannel>(each, began, ends));
-    channel = createParallelChannel(std::move(others),
+      cards.front().push_back(std::make_unique<FakeChannel>(each, began, ends));
+    channel = createParallelChannel(std::move(cards),
                                     std::make_unique<FakeChannel>(counted, began, ends));
   }
   void askOf(const char *session) { ask(llvm::json::Object{{"session", session}}); }
@@ -94,6 +94,26 @@ TEST_F(ParallelChannelTest, CountersAreReadByOneThatDoesNothingElse) {
 TEST_F(ParallelChannelTest, AJobWithoutASessionIsDone) {
   ask();
   EXPECT_EQ(asked[0], std::vector<std::string>{"none"});
+}
+
+TEST_F(ParallelChannelTest, AJobGoesToTheGpuThatHasFewest) {
+  std::vector<std::vector<std::unique_ptr<JobChannel>>> cards(2);
+  std::promise<void> ends;
+  std::shared_future<void> end = ends.get_future().share();
+  std::vector<std::string> first[2], second;
+  for (std::vector<std::string> &each : first)
+    cards[0].push_back(std::make_unique<FakeChannel>(each, began, end));
+  cards[1].push_back(std::make_unique<FakeChannel>(second, began, end));
+  channel = createParallelChannel(std::move(cards),
+                                  std::make_unique<FakeChannel>(counted, began, end));
+  std::thread slow([&] { askOf("slow"); });
+  began.get_future().wait();
+  askOf("image");
+  ends.set_value();
+  slow.join();
+  EXPECT_EQ(first[0], std::vector<std::string>{"slow"});
+  EXPECT_TRUE(first[1].empty());
+  EXPECT_EQ(second, std::vector<std::string>{"image"});
 }
 
 } // namespace
