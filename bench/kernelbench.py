@@ -8,7 +8,7 @@ Track MS: MSKernelBench, CUDA to CUDA, beside CUDAMaster's rewritten files.
     bench/kernelbench.py examine OUT FILE [-- …]              which problems parse, are raised and have a schedule, and why not the others
     bench/kernelbench.py run OUT RESULTS [-- …]               kb-opt -passes=auto on each; what follows -- goes to kb-opt
     bench/kernelbench.py prove OUT RESULTS [-- …]             kb-opt --judge on what a run screened and did not prove in its time
-    bench/kernelbench.py fill OUT RESULTS [-- …]              where a run kept nothing: what kb-opt -passes=schedule writes, unmeasured
+    bench/kernelbench.py fill OUT RESULTS [-- …]              where a run kept nothing: its kernels fused and scheduled by rules, unmeasured
     bench/kernelbench.py evaluate OUT RESULTS EVALUATED       right or wrong beside float64 (track B: and upstream's judge), times beside eager and torch.compile (needs torch and a GPU)
     bench/kernelbench.py evaluate … --track=ms [-- …]         upstream's own tests with kb-opt's and with CUDAMaster's files, and kb-opt's judge on the latter (needs nvcc and a GPU)
     bench/kernelbench.py compare EVALUATED…                   the ratios of these times

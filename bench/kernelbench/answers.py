@@ -26,11 +26,12 @@ def loaded(path, name):
 
 
 def fresh(torch, module, kind, dtype, seed):
-    """A model and its inputs; the same seed gives the same values."""
-    torch.manual_seed(seed)
-    model = getattr(module, kind)(*module.get_init_inputs())
-    torch.manual_seed(seed + 1)
-    inputs = [x.cuda().to(dtype) if isinstance(x, torch.Tensor) and x.is_floating_point() else x for x in module.get_inputs()]
+    """A model and its inputs; the same seed gives the same values. They are made on the GPU: modules have gigabytes of them."""
+    with torch.device("cuda"):
+        torch.manual_seed(seed)
+        model = getattr(module, kind)(*module.get_init_inputs())
+        torch.manual_seed(seed + 1)
+        inputs = [x.cuda().to(dtype) if isinstance(x, torch.Tensor) and x.is_floating_point() else x for x in module.get_inputs()]
     return model.cuda().to(dtype), inputs
 
 
@@ -48,7 +49,7 @@ def judged(torch, folder, text, upstream, seed):
     leave_out_clients()
     from kernelbench.eval import eval_kernel_against_ref
     with open(os.path.join(folder, "reference.py")) as file:
-        verdict = eval_kernel_against_ref(file.read(), text, num_correct_trials=3, seed_num=seed, measure_performance=False)
+        verdict = eval_kernel_against_ref(file.read(), text, seed_num=seed, measure_performance=False)
     correct = bool(verdict and verdict.compiled and verdict.correctness)
     return {"correct": correct, **({} if correct else {"why": str(verdict.metadata if verdict else "not evaluated")[:500]})}
 

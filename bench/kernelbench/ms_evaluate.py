@@ -98,13 +98,14 @@ def evaluate_one(record, prepared, results, gains, out, options, environment):
     test, master, given = Test(read(os.path.join(folder, "test.cu"))), read(os.path.join(folder, "master")), read(os.path.join(folder, "given.cu"))
     found["CUDAMaster"] = test_of(name + "-CUDAMaster", test.with_text(master, entry_of(master)), out, options, record, environment)
     kept = os.path.join(results, name + ".cu")
-    if gains.get(record["name"], 1.0) <= 1.0 or not os.path.exists(kept):
+    gain, screened = gains.get(record["name"], (1.0, 1.0))
+    if max(gain, screened) <= 1.0 or not os.path.exists(kept):
         found["kb-opt"] = {"ratios": [], "right": True, "why": "", "note": "nothing was kept"}
     else:
         try:
             text, note = rewritten_part(read(kept), given)
             found["kb-opt"] = test_of(name + "-kb-opt", test.with_text(text, entry_of(given.split(START)[1].split(END)[0])), out, options, record, environment)
-            found["kb-opt"]["note"] = "; ".join(n for n in (note, found["kb-opt"].get("note", "")) if n)
+            found["kb-opt"]["note"] = "; ".join(n for n in (note, "" if gain > 1 else "not proven", found["kb-opt"].get("note", "")) if n)
         except Unprepared as error:
             found["kb-opt"]["why"] = str(error)
     print(f"{record['name']}: kb-opt {told(found['kb-opt'])}; CUDAMaster {told(found['CUDAMaster'])}", flush=True)
@@ -123,7 +124,7 @@ def run(prepared, results, out, options):
     os.makedirs(out, exist_ok=True)
     options["end"] = time.time() + options["deadline"] if options["deadline"] else None
     with open(os.path.join(results, "results.json")) as file:
-        gains = {r["name"]: r["gain"] for r in json.load(file)}
+        gains = {r["name"]: (r["gain"], r.get("screened", 1.0)) for r in json.load(file)}
 
     records = track_a.load(prepared, options)
     keep = lambda rs: track_a.write_json(os.path.join(out, "evaluated.json"), rs)

@@ -306,6 +306,6 @@ static Digest runDigest(const Session &session) {
 CandidateSetup kbopt::candidateSetup(Session &session) {
   return {session.tools,        session.chip,     session.workload,   session.original,
           session.originalHost, *session.cases,   *session.judge,     session.gpu.get(),
-          session.gpuFacts,     session.cards,    *session.journal,   runDigest(session),
-          session.folder.path().str()};
+          session.gpuFacts,     *session.journal, runDigest(session), session.folder.path().str(),
+          session.cards};
 }

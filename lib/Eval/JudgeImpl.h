@@ -494,6 +494,12 @@ void runWholeProgramAhead(GateContext &context);
 llvm::Expected<std::optional<GateRecord>>
 compareFedHost(GateContext &context, llvm::ArrayRef<const CaseSource::WholeRun *> wholes);
 
+/// \p original without the operations that the candidate does not do: a rewrite may go through the
+/// matrix units, or compute only once what the original computes again and again. The counters are
+/// those of a process that has not run the candidate before: results that it kept from an earlier
+/// run are not there.
+llvm::Expected<MandatoryWork> workOf(GateContext &context, const MandatoryWork &original);
+
 /// \p test where hosts run again.
 TestCase runAgainOn(const TestCase &test);
 /// How what the candidate's host prints and leaves on \p test, a case on which hosts run again,

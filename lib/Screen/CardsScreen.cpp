@@ -26,8 +26,8 @@ public:
                                     const ScreenRequest &request) override {
     std::vector<std::future<llvm::Expected<ScreenReport>>> opened;
     for (auto &card : cards)
-      opened.push_back(std::async(std::launch::async,
-                                  [&] { return card->open(original, request); }));
+      opened.push_back(
+          std::async(std::launch::async, [&] { return card->open(original, request); }));
     std::vector<ScreenReport> reports;
     llvm::Error failures = llvm::Error::success();
     for (auto &each : opened) {

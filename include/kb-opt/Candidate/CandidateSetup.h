@@ -27,12 +27,12 @@ struct CandidateSetup {
   Judge &judge;
   GpuDevice *gpu;    ///< null: times are modelled
   GpuFacts gpuFacts; ///< of `gpu`
-  std::vector<Card> cards; ///< GPUs of this machine that candidates are spread over
   Journal &journal;
   /// Names all that decides answers and is the same for the whole run: command, workload, chip,
   /// device, passes and versions. Part of every request to the journal.
   Digest run;
-  std::string folder; ///< for files of this run
+  std::string folder;              ///< for files of this run
+  std::vector<Card> cards{Card()}; ///< GPUs of this machine that candidates are spread over
 };
 
 } // namespace kbopt

@@ -18,11 +18,11 @@ struct GpuFacts {
   std::string name;   ///< "NVIDIA H200"
   std::string arch;   ///< "sm_90"
   std::string driver; ///< "580.95.05"; empty if unknown
-  unsigned count = 1;   ///< GPUs that its driver shows
   unsigned multiprocessors = 0;
   uint64_t l2Bytes = 0, memoryBytes = 0;
   /// What would make figures unsteady (others' work, low clocks), one sentence each.
   std::vector<std::string> noise;
+  unsigned count = 1; ///< GPUs that its driver shows
 };
 
 /// What is executed: machine code and a recording's folder.

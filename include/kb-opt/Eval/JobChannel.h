@@ -65,8 +65,8 @@ struct ProcessChannelOptions {
   std::string directory; ///< private to the channel; created if missing
   std::string kbRun;     ///< empty: found beside this executable or in PATH
   bool sandboxed = true;
-  bool seesGpus = true;     ///< with what a GPU's jobs need beside it
-  std::string card;         ///< the one GPU that it sees, as CUDA_VISIBLE_DEVICES names it; empty: as here
+  bool seesGpus = true; ///< with what a GPU's jobs need beside it
+  std::string card; ///< the one GPU that it sees, as CUDA_VISIBLE_DEVICES names it; empty: as here
   uint64_t memoryBytes = 0; ///< address space of each process; 0: no limit
   uint64_t mostResultBytes = uint64_t(64) << 20;
   /// Servers that a job may take down before it is answered with "crash".
@@ -90,9 +90,9 @@ llvm::Error linkOrCopy(const std::string &from, const std::string &to);
 llvm::Expected<std::unique_ptr<JobChannel>> createProcessChannel(ProcessChannelOptions options);
 
 /// Jobs that read counters go to \p counting, whose processes do nothing else. Every other job
-/// goes, in the order of asking, to a channel of \p cards that does nothing: to the one that did its
-/// session's last job, or to one of the GPU with the fewest jobs. Each GPU has channels of its own;
-/// none may be empty.
+/// goes, in the order of asking, to a channel of \p cards that does nothing: to the one that did
+/// its session's last job, or to one of the GPU with the fewest jobs. Each GPU has channels of its
+/// own; none may be empty.
 std::unique_ptr<JobChannel>
 createParallelChannel(std::vector<std::vector<std::unique_ptr<JobChannel>>> cards,
                       std::unique_ptr<JobChannel> counting);

@@ -65,10 +65,9 @@ private:
 /// another process (another machine's, an old driver's). \p gpu outlives it.
 std::unique_ptr<ScreenDevice> createJobScreen(GpuDevice &gpu);
 
-/// A screen on each of several GPUs: the original is opened on all, and a candidate goes to one that
-/// does nothing. Figures of different GPUs are only compared by their ratio to the original.
-std::unique_ptr<ScreenDevice>
-createCardsScreen(std::vector<std::unique_ptr<ScreenDevice>> cards);
+/// A screen on each of several GPUs: the original is opened on all, and a candidate goes to one
+/// that does nothing. Figures of different GPUs are only compared by their ratio to the original.
+std::unique_ptr<ScreenDevice> createCardsScreen(std::vector<std::unique_ptr<ScreenDevice>> cards);
 
 /// `candidate` against `reference`, two results of one read step of \p type.
 OutputMatch matchOutput(llvm::StringRef name, kbrt::ElementType type,

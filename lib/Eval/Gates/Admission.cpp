@@ -112,7 +112,7 @@ private:
 
   const StringRef data;
   const uint8_t poison;
-  std::map<uint32_t, std::vector<Write>> writes; ///< by buffer, in order
+  std::map<uint32_t, std::vector<Write>> writes;                     ///< by buffer, in order
   std::vector<std::pair<size_t, const kbrt::UploadStep *>> uploaded; ///< by number of the step
 };
 

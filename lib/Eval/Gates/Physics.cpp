@@ -58,7 +58,49 @@ PlannedBytes plannedBytes(const kbrt::Plan &plan) {
   return bytes;
 }
 
+/// Sums of counters over all launches.
+double total(const GpuProfile &counters, StringRef name) {
+  double sum = 0;
+  for (const LaunchMetrics &launch : counters.launches)
+    if (auto found = launch.metrics.find(name.str()); found != launch.metrics.end())
+      sum += found->second;
+  return sum;
+}
+
+void addOperations(const GpuProfile &counters, MandatoryWork &work) {
+  auto operations = [&](StringRef type) {
+    auto count = [&](StringRef operation) {
+      return total(
+          counters,
+          ("smsp__sass_thread_inst_executed_op_" + type + operation + "_pred_on.sum").str());
+    };
+    return count("add") + count("mul") + 2 * count("fma");
+  };
+  work.fp32 = operations("f");
+  work.fp64 = operations("d");
+  work.fp16 = operations("h");
+}
+
 } // namespace
+
+Expected<MandatoryWork> workOf(GateContext &context, const MandatoryWork &original) {
+  Judge::Impl &judge = context.judge;
+  Expected<GpuSubject> candidate = judge.subject(context.candidate, judge.recordedCase());
+  if (!candidate)
+    return candidate.takeError();
+  Expected<GpuProfile> counters = judge.gpu->profile(*candidate, "ABCD", /*sampleLines=*/false);
+  if (!counters)
+    return counters.takeError();
+  MandatoryWork work = original;
+  if (counters->status != RunStatus::Ok || !counters->degraded.empty())
+    return work;
+  MandatoryWork own;
+  addOperations(*counters, own);
+  work.fp16 = std::min(work.fp16, own.fp16);
+  work.fp32 = std::min(work.fp32, own.fp32);
+  work.fp64 = std::min(work.fp64, own.fp64);
+  return work;
+}
 
 Expected<const MandatoryWork &> Judge::Impl::mandatory() {
   return mandatoryWork.get(0, [&]() -> Expected<MandatoryWork> {
@@ -80,25 +122,9 @@ Expected<const MandatoryWork &> Judge::Impl::mandatory() {
                     (counters->degraded.empty() ? counters->message : counters->degraded);
       return work;
     }
-    auto total = [&](StringRef name) {
-      double sum = 0;
-      for (const LaunchMetrics &launch : counters->launches)
-        if (auto found = launch.metrics.find(name.str()); found != launch.metrics.end())
-          sum += found->second;
-      return sum;
-    };
     // A kernel need not look at all that it is given: no more than the original reads.
-    work.bytesRead = std::min(bytes.inputs, total("dram__bytes_read.sum"));
-    auto operations = [&](StringRef type) {
-      auto count = [&](StringRef operation) {
-        return total(
-            ("smsp__sass_thread_inst_executed_op_" + type + operation + "_pred_on.sum").str());
-      };
-      return count("add") + count("mul") + 2 * count("fma");
-    };
-    work.fp32 = operations("f");
-    work.fp64 = operations("d");
-    work.fp16 = operations("h");
+    work.bytesRead = std::min(bytes.inputs, total(*counters, "dram__bytes_read.sum"));
+    addOperations(*counters, work);
     return work;
   });
 }

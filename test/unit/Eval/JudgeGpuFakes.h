@@ -28,6 +28,7 @@ struct FakeGpu : GpuDevice {
   ExecutionAudit trace;
   std::map<std::string, SanitizerReport> sanitizer; ///< by text
   GpuProfile counters;
+  std::map<std::string, GpuProfile> otherCounters; ///< by text, where they are not those
 
   llvm::StringRef name() const override { return "gpu"; }
   llvm::Expected<DeviceImage> build(const ProgramArtefacts &program, RunMode mode) override {
@@ -94,9 +95,10 @@ struct FakeGpu : GpuDevice {
       return own ? own(request) : report(ownUs, ownUs);
     return timing ? timing(request) : report(ownUs, ownUs / 2);
   }
-  llvm::Expected<GpuProfile> profile(const GpuSubject &, llvm::StringRef, bool) override {
+  llvm::Expected<GpuProfile> profile(const GpuSubject &subject, llvm::StringRef, bool) override {
     note("profile");
-    return counters;
+    auto other = otherCounters.find(subject.cubinPath);
+    return other == otherCounters.end() ? counters : other->second;
   }
   llvm::Expected<ExecutionAudit> audit(const GpuSubject &) override { return trace; }
   llvm::Expected<SanitizerReport> sanitize(const GpuSubject &subject,

@@ -195,6 +195,16 @@ TEST_F(JudgeGpuTest, TimesBelowTheFloorAreNotBelieved) {
   EXPECT_EQ(judged(13), "inconclusive (G13 physics): 13.00 us cannot be: 1.00e+09 operations in "
                         "float32 take 14.95 us on this chip");
   EXPECT_EQ(judged(0.01).find("inconclusive (G13 physics): 0.01 us cannot be"), 0u);
+  // One that computes a tenth of it itself: the matrix units count elsewhere.
+  fake.otherCounters["good"].launches = {counted(count, 1e8 / count, 0)};
+  EXPECT_EQ(judged(1.4), "correct");
+  EXPECT_EQ(gate(GateId::G13).details.back().find("floor of what it computes itself 1.49 us"), 0u);
+  EXPECT_EQ(judged(1.3), "inconclusive (G13 physics): 1.30 us cannot be: 1.00e+08 operations in "
+                         "float32 take 1.49 us on this chip");
+  // Its counters are not known.
+  fake.otherCounters["good"].degraded = "no permission";
+  EXPECT_EQ(judged(13).find("inconclusive (G13 physics): 13.00 us cannot be"), 0u);
+  fake.otherCounters.clear();
   fake.counters.degraded = "no permission";
   EXPECT_EQ(judged(13), "correct");
   EXPECT_EQ(gate(GateId::G13).details.front(),

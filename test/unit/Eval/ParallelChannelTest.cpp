@@ -104,8 +104,8 @@ TEST_F(ParallelChannelTest, AJobGoesToTheGpuThatHasFewest) {
   for (std::vector<std::string> &each : first)
     cards[0].push_back(std::make_unique<FakeChannel>(each, began, end));
   cards[1].push_back(std::make_unique<FakeChannel>(second, began, end));
-  channel = createParallelChannel(std::move(cards),
-                                  std::make_unique<FakeChannel>(counted, began, end));
+  channel =
+      createParallelChannel(std::move(cards), std::make_unique<FakeChannel>(counted, began, end));
   std::thread slow([&] { askOf("slow"); });
   began.get_future().wait();
   askOf("image");
