@@ -16,7 +16,7 @@ from runs import geometric_mean, groups_of, latest
 HERE = os.path.dirname(os.path.abspath(__file__))
 SEED, OTHER_SEED = 42, 4711
 SUSPICIOUS = 2.0
-PRECISIONS = {"half": "half", "strict": "float32", "tf32": "float32, PyTorch with TF32"}
+PRECISIONS = {"half": "half", "half kernels": "half, kernels alone", "strict": "float32", "tf32": "float32, PyTorch with TF32"}
 
 
 def asked(command, log, seconds, environment=None):

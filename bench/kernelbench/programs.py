@@ -142,6 +142,7 @@ def evaluate(folder, given, kept, flags, modes, seed):
     calls.setdefault("kb-opt", calls["given"])
     with times.alone():
         record["half"] = times.microseconds(torch, calls, ROUNDS)
+        record["half kernels"] = times.kernel_microseconds(torch, calls, ROUNDS)
     return record
 
 

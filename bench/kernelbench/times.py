@@ -62,6 +62,24 @@ def microseconds(torch, functions, rounds):
     return {name: statistics.median(values) for name, values in taken.items()}
 
 
+def kernel_microseconds(torch, functions, rounds):
+    """What the kernels and copies of one call take on the GPU, each round with a cold L2: without the host's part, such as waiting for the GPU inside the function."""
+    flush, taken = torch.empty(FLUSH_BYTES, dtype=torch.int8, device="cuda"), {}
+    for name, function in functions.items():
+        with torch.no_grad(), torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+            for _ in range(rounds):
+                flush.add_(1)
+                function()
+            torch.cuda.synchronize()
+        taken[name] = sum(event.time_range.elapsed_us() for event in profile.events() if is_of_function(torch, event)) / rounds
+    return taken
+
+
+def is_of_function(torch, event):
+    """Whether an event of the profiler is work of the GPU, and not the flush, the only arithmetic on int8."""
+    return event.device_type == torch.autograd.DeviceType.CUDA and "signed char" not in event.name and not event.name.startswith("ProfilerStep")
+
+
 def compiled(torch, function, modes, call, failures):
     """{"compile MODE": what torch.compile makes of the function}, each called once; why a mode failed goes to `failures`."""
     functions = {}

@@ -190,12 +190,18 @@ private:
     return result ? *result + Poly::constant(left) : poly;
   }
 
-  /// Drops the equation, and conditions of which nothing is left.
+  static bool isTrue(const Constraint &each) {
+    return each.poly.isValid() && each.poly.isConstant() &&
+           (each.isEquality ? each.poly == Poly() : each.poly.constantTerm() >= 0);
+  }
+
+public:
+  /// Drops equations that are solved, also those of a stride of one, and conditions of which
+  /// nothing is left.
   static void dropTrue(std::vector<Statement> &body) {
     for (size_t i = 0; i < body.size(); ++i) {
       dropTrue(body[i].body);
-      llvm::erase_if(body[i].constraints,
-                     [](const Constraint &each) { return each.isEquality && each.poly == Poly(); });
+      llvm::erase_if(body[i].constraints, isTrue);
       if (body[i].kind != Statement::If || !body[i].constraints.empty() ||
           !body[i].value.text.empty())
         continue;
@@ -208,6 +214,7 @@ private:
     }
   }
 
+private:
   ThreadProgram &program;
   Space &space;
   const Poly one = Poly::constant(1);
@@ -215,6 +222,9 @@ private:
 
 } // namespace
 
-void solveEquations(ThreadProgram &program) { EquationSolver(program).run(program.body); }
+void solveEquations(ThreadProgram &program) {
+  EquationSolver(program).run(program.body);
+  EquationSolver::dropTrue(program.body);
+}
 
 } // namespace kbopt::raise
