@@ -130,7 +130,7 @@ def prove(prepared, out, options):
 
 
 def fill(prepared, out, options):
-    """Where a run kept nothing: what FILL writes, which nobody measured or proved."""
+    """Where a run kept nothing: what FILL writes, without a measurement or a proof."""
 
     def change(record, result, environment):
         source = os.path.join(prepared, record["name"], record.get("file", "init.cu"))

@@ -127,3 +127,18 @@ __global__ void stride(float *y, const float *x, int n) {
     y[i] = sum;
   }
 }
+
+// The taps of a transposed convolution with a stride of one: 0 == 0 is no condition.
+// CHECK-LABEL: kb.nest @_Z10unitStride
+// CHECK: kb.when "" [] where <over [x, k] : x - k >= 0, k + 999 - x >= 0 exact>
+__global__ void unitStride(float *y, const float *x0, const float *w) {
+  int x = blockIdx.x * 256 + threadIdx.x;
+  float sum = 0.0f;
+  for (int k = 0; k < 3; ++k) {
+    int t = x - k;
+    if (t < 0 || t % 1 != 0 || t / 1 >= 1000)
+      continue;
+    sum += x0[t / 1] * w[k];
+  }
+  y[x] = sum;
+}
