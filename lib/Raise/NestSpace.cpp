@@ -106,18 +106,34 @@ kb::OperandAttr NestSpace::moved(kb::OperandAttr operand, Dims dims, const Value
                               operand.getBytes(), offset, indices, strides);
 }
 
-kb::DomainAttr NestSpace::moved(kb::DomainAttr domain, Dims dims) const {
+kb::DomainAttr NestSpace::moved(kb::DomainAttr domain, Dims dims, const Values &values) const {
   if (domain.isUnknown())
     return kb::DomainAttr::unknown(context, dims, {});
   SmallVector<AffineExpr> constraints;
   for (AffineExpr each : domain.getSet().getConstraints()) {
-    constraints.push_back(wide(each, domain.getLoops(), domain.getSymbols(), dims));
+    constraints.push_back(wide(each, domain.getLoops(), domain.getSymbols(), dims, values));
     if (!constraints.back())
       return {};
   }
   kb::DomainAttr result = this->domain(constraints, domain.getSet().getEqFlags(), dims);
   return kb::DomainAttr::get(context, result.getLoops(), result.getSymbols(), result.getSet(),
                              domain.getExact());
+}
+
+void NestSpace::move(Operation *op, const Values &values) const {
+  SmallVector<StringAttr> dims = kb::nestDims(op);
+  if (auto operands = op->getAttrOfType<ArrayAttr>("operands")) {
+    SmallVector<Attribute> all;
+    for (auto each : operands.getAsRange<kb::OperandAttr>())
+      all.push_back(moved(each, dims, values));
+    op->setAttr("operands", ArrayAttr::get(op->getContext(), all));
+  }
+  if (auto store = dyn_cast<kb::StoreOp>(op))
+    store.setTargetAttr(moved(store.getTarget(), dims, values));
+  if (auto over = dyn_cast<kb::OverOp>(op))
+    over.setExtentAttr(moved(over.getExtent(), dims, values));
+  if (auto when = dyn_cast<kb::WhenOp>(op); when && when.getDomainAttr())
+    when.setDomainAttr(moved(when.getDomainAttr(), dims, values));
 }
 
 void moveToDimensionsAround(Operation *root, const llvm::StringMap<std::string> &renamed) {
@@ -132,18 +148,7 @@ void moveToDimensionsAround(Operation *root, const llvm::StringMap<std::string> 
       for (auto [i, dim] : llvm::enumerate(dims))
         if (dim.getValue() == now)
           values[before] = getAffineDimExpr(kb::firstLoopDim + i, op->getContext());
-    if (auto operands = op->getAttrOfType<ArrayAttr>("operands")) {
-      SmallVector<Attribute> all;
-      for (auto each : operands.getAsRange<kb::OperandAttr>())
-        all.push_back(space.moved(each, dims, values));
-      op->setAttr("operands", ArrayAttr::get(op->getContext(), all));
-    }
-    if (auto store = dyn_cast<kb::StoreOp>(op))
-      store.setTargetAttr(space.moved(store.getTarget(), dims, values));
-    if (auto over = dyn_cast<kb::OverOp>(op))
-      over.setExtentAttr(space.moved(over.getExtent(), dims, values));
-    if (auto when = dyn_cast<kb::WhenOp>(op); when && when.getDomainAttr())
-      when.setDomainAttr(space.moved(when.getDomainAttr(), dims));
+    space.move(op, values);
   });
 }
 

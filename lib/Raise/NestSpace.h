@@ -34,7 +34,10 @@ public:
   /// Null as for `wide`.
   kb::ExprAttr moved(kb::ExprAttr expr, Dims dims, const Values &values = {}) const;
   kb::OperandAttr moved(kb::OperandAttr operand, Dims dims, const Values &values = {}) const;
-  kb::DomainAttr moved(kb::DomainAttr domain, Dims dims) const;
+  kb::DomainAttr moved(kb::DomainAttr domain, Dims dims, const Values &values = {}) const;
+  /// Moves what \p op alone says about memory, its extent and its condition to the dimensions that
+  /// are around it now, with \p values in place of others.
+  void move(mlir::Operation *op, const Values &values) const;
 
 private:
   llvm::SmallVector<unsigned> usedSymbols(llvm::ArrayRef<mlir::AffineExpr> exprs) const;

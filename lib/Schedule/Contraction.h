@@ -113,6 +113,10 @@ std::string findContraction(kb::NestOp nest, Contraction &contraction, bool isPl
 /// The form that the unit \p core multiplies.
 std::string findContraction(kb::NestOp nest, llvm::StringRef core, Contraction &contraction);
 
+/// Whether \p dim is one of few values along which operands of \p term move unevenly: the phase of
+/// a stride, which each block has one of.
+bool isPhase(const NestDim &dim, llvm::ArrayRef<mlir::Operation *> term);
+
 /// Joins the row with all \p parallel dimensions on which only elements of rows depend, likewise
 /// the column.
 void joinSides(llvm::ArrayRef<NestDim> parallel, Contraction &contraction);

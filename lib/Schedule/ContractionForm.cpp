@@ -110,7 +110,7 @@ private:
     // Inner dimensions first: outer ones are usually batches.
     for (size_t row = parallel.size(); row-- > 0;)
       for (size_t column = parallel.size(); column-- > 0;) {
-        if (row == column)
+        if (row == column || isPhase(parallel[row], to.term) || isPhase(parallel[column], to.term))
           continue;
         std::string why = whyNoReuse(parallel[row].name, parallel[column].name);
         if (why.empty() && (!best || score(parallel[row], parallel[column]) >

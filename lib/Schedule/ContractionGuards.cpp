@@ -106,6 +106,7 @@ public:
 private:
   ArrayRef<GuardedStatement> term;
   Contraction &to;
+  static constexpr int64_t mostPhases = 64;
   std::vector<kb::ExprAttr> conditions; ///< of the launch, each >= 0
   llvm::SmallPtrSet<const ContractionTile *, 4> placed;
 
@@ -116,6 +117,22 @@ private:
     if (!llvm::is_contained(conditions, expr))
       conditions.push_back(expr);
     return true;
+  }
+
+  /// The same for each of the few values of the dimensions of the batch: the phases of a stride.
+  bool requireForAll(kb::ExprAttr expr) {
+    for (const NestDim &dim : to.batch) {
+      if (!dependsOn(expr, dim.name))
+        continue;
+      std::optional<int64_t> extent = dim.extent.getConstant();
+      if (!extent || *extent > mostPhases)
+        return false;
+      for (int64_t each = 0; each < *extent; ++each)
+        if (!requireForAll(withDim(expr, dim.name, getAffineConstantExpr(each, expr.getContext()))))
+          return false;
+      return true;
+    }
+    return require(expr);
   }
 
   /// How \p expr changes with \p dim: its size, which the launch tests, and whether it falls.
@@ -153,12 +170,8 @@ private:
     if (tile == to.tiles.end())
       return guards.empty() ? "" : name + " is read under a condition, and has no tile";
     std::vector<kb::ExprAttr> own, others;
-    for (kb::ExprAttr guard : guards) {
-      for (const NestDim &dim : to.batch)
-        if (dependsOn(guard, dim.name))
-          return "a condition around the sum depends on " + dim.name;
+    for (kb::ExprAttr guard : guards)
       (to.dependsOnSide(guard, !tile->isRow) ? others : own).push_back(guard);
-    }
     if (!placed.insert(&*tile).second && tile->guards != own)
       return name + " is read under different conditions";
     tile->guards = own;
@@ -172,31 +185,31 @@ private:
                          " is known to be read by some output";
     size_t explained = 0;
     for (const NestDim &part : to.partsOf(!tile.isRow)) {
-      kb::ExprAttr rising, falling;
+      SmallVector<kb::ExprAttr> rising, falling;
       for (kb::ExprAttr guard : guards) {
         if (!dependsOn(guard, part.name))
           continue;
         ++explained; // a guard over two dimensions counts twice
-        kb::ExprAttr &place = gainOf(guard, part.name).second ? falling : rising;
-        if (place || to.dependsOnSide(guard, tile.isRow))
+        if (to.dependsOnSide(guard, tile.isRow))
           return reason;
-        place = guard;
-      }
-      // Where the last one passes the rising condition and the first one the falling one, some one
-      // passes both if steps are no longer than the range that they may fall into.
-      for (auto [guard, largest] : {std::pair(rising, true), std::pair(falling, true)}) {
-        kb::ExprAttr best = guard ? extremeAlong(guard, part, largest) : guard;
+        (gainOf(guard, part.name).second ? falling : rising).push_back(guard);
+        kb::ExprAttr best = extremeAlong(guard, part, true);
         best = best ? smallestOverDepth(best) : best;
-        if (guard && (!best || !require(best)))
+        if (!best || !requireForAll(best))
           return reason;
       }
-      if (!rising || !falling)
-        continue;
-      kb::ExprAttr step = gainOf(rising, part.name).first, range = combined(rising, 1, falling, 1);
-      range = step && !dependsOn(range, part.name) ? smallestOverDepth(combined(range, -1, step, 0))
-                                                   : kb::ExprAttr();
-      if (!range || !require(range))
-        return reason;
+      // Where the last one passes each rising condition and the first one each falling one, some
+      // one passes two of them if steps are no longer than the range that they may fall into.
+      // Ranges that meet two by two have a point in common.
+      for (kb::ExprAttr low : rising)
+        for (kb::ExprAttr high : falling) {
+          kb::ExprAttr step = gainOf(low, part.name).first, range = combined(low, 1, high, 1);
+          range = step && !dependsOn(range, part.name)
+                      ? smallestOverDepth(combined(range, -1, step, 0))
+                      : kb::ExprAttr();
+          if (!range || !requireForAll(range))
+            return reason;
+        }
     }
     return explained == guards.size() ? "" : reason;
   }

@@ -58,6 +58,18 @@ bool Contraction::dependsOnSide(kb::ExprAttr expr, bool isRow) const {
                       [&](const NestDim &part) { return dependsOn(expr, part.name); });
 }
 
+bool kbopt::isPhase(const NestDim &dim, ArrayRef<Operation *> term) {
+  constexpr int64_t few = 64;
+  return dim.extent.getConstant().value_or(few + 1) <= few &&
+         llvm::any_of(term, [&](Operation *op) {
+           return llvm::any_of(operandsOf(op).getAsRange<kb::OperandAttr>(),
+                               [&](kb::OperandAttr operand) {
+                                 return dependsOn(operand.getOffset(), dim.name) &&
+                                        !gainAlong(operand.getOffset(), dim.name);
+                               });
+         });
+}
+
 void kbopt::joinSides(ArrayRef<NestDim> parallel, Contraction &contraction) {
   if (contraction.selectsPoints() || contraction.length)
     return;
@@ -75,7 +87,7 @@ void kbopt::joinSides(ArrayRef<NestDim> parallel, Contraction &contraction) {
         for (auto operand : operandsOf(op).getAsRange<kb::OperandAttr>())
           if (dependsOn(operand.getOffset(), dim.name))
             (dependsOn(operand.getOffset(), last) ? isOwn : isOther) = true;
-      if (isOwn && !isOther)
+      if (isOwn && !isOther && !isPhase(dim, contraction.term))
         parts.push_back(dim);
     }
     if (parts.empty())

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "ScheduleChoices.h"
+#include "kb-opt/Raise/Phases.h"
 #include "kb-opt/Raise/Simplify.h"
 #include <map>
 
@@ -16,6 +17,12 @@ llvm::Expected<NestInUse> NestInUse::create(kb::NestOp nest, const Schedule &sch
       return simpler.takeError();
     result.nest = result.simpler = *simpler;
   }
+  if (schedule.integer("phases")) {
+    llvm::Expected<kb::NestOp> byPhase = splitPhases(result.nest);
+    if (!byPhase)
+      return byPhase.takeError();
+    result.nest = result.byPhase = *byPhase;
+  }
   if (const int64_t count = schedule.integer("parts", 1); count != 1) {
     llvm::Expected<PartSums> sums = sumInParts(result.nest, count);
     if (!sums)
@@ -29,6 +36,8 @@ llvm::Expected<NestInUse> NestInUse::create(kb::NestOp nest, const Schedule &sch
 NestInUse::~NestInUse() {
   if (sums)
     sums->erase();
+  if (byPhase)
+    byPhase.erase();
   if (simpler)
     simpler.erase();
 }
@@ -36,10 +45,12 @@ NestInUse::~NestInUse() {
 std::pair<Schedule, Schedule> kbopt::keysOfNest(const Schedule &schedule) {
   std::pair<Schedule, Schedule> result;
   for (const auto &[key, value] : schedule.all())
-    if (key == "simplify" ? value != "0" : key == "parts" && value != "1")
-      result.first.set(key, StringRef(value));
-    else if (key != "simplify" && key != "parts")
+    if (bool isFlag = key == "simplify" || key == "phases"; isFlag || key == "parts") {
+      if (value != (isFlag ? "0" : "1"))
+        result.first.set(key, StringRef(value));
+    } else {
       result.second.set(key, StringRef(value));
+    }
   return result;
 }
 
@@ -53,6 +64,15 @@ static std::optional<NestInUse> withSharedSums(kb::NestOp nest) {
   if (simpler->get().getDims().size() == nest.getDims().size())
     return std::nullopt;
   return std::move(*simpler);
+}
+
+/// A copy of \p nest with points by phase; none where no sum depends on a phase.
+static std::optional<NestInUse> withPhases(kb::NestOp nest) {
+  auto byPhase = NestInUse::create(nest, Schedule().set("phases", int64_t(1)));
+  if (byPhase)
+    return std::move(*byPhase);
+  llvm::consumeError(byPhase.takeError());
+  return std::nullopt;
 }
 
 /// Whether \p nest is one parallel loop for each point, with scalars before it: points in one more
@@ -139,6 +159,13 @@ llvm::Expected<Schedule> kbopt::mostPromising(const PassContext &context, kb::Ne
     llvm::Expected<Schedule> schedule = mostPromisingOf(context, simpler->get());
     if (schedule)
       return schedule->set("simplify", int64_t(1));
+    llvm::consumeError(schedule.takeError());
+  }
+  // Phases are for tiles: neighbouring points of one are no neighbours in memory.
+  if (std::optional<NestInUse> byPhase = withPhases(nest)) {
+    llvm::Expected<Schedule> schedule = mostPromisingOf(context, byPhase->get());
+    if (schedule && schedule->sketch() == "contraction")
+      return schedule->set("phases", int64_t(1));
     llvm::consumeError(schedule.takeError());
   }
   return mostPromisingOf(context, nest);
@@ -298,18 +325,22 @@ std::vector<RankedSchedule> kbopt::rankedSchedules(const PassContext &context,
   RaisedKernel raised = context.raised(kernel);
   if (!raised.nest || isRefusedAt(raised.nest, sizes))
     return choices;
-  auto add = [&](kb::NestOp nest, bool isSimpler) {
+  auto add = [&](kb::NestOp nest, StringRef key) {
     auto [early, late] = choicesOf(context, nest, sizes, freedom);
     for (auto &[list, ranked] : {std::pair(&early, &choices), std::pair(&late, &rest)})
       for (Schedule &each : *list) {
+        if (key == "phases" && each.sketch() != "contraction")
+          continue;
         auto estimate = estimateLaunch(nest, each, sizes, context.target());
-        ranked->push_back({isSimpler ? each.set("simplify", int64_t(1)) : each, estimate});
+        ranked->push_back({key.empty() ? each : each.set(key, int64_t(1)), estimate});
       }
   };
   if (std::optional<NestInUse> simpler =
           freedom.reassociate ? withSharedSums(raised.nest) : std::nullopt)
-    add(simpler->get(), true);
-  add(raised.nest, false);
+    add(simpler->get(), "simplify");
+  if (std::optional<NestInUse> byPhase = withPhases(raised.nest))
+    add(byPhase->get(), "phases");
+  add(raised.nest, "");
   std::move(rest.begin(), rest.end(), std::back_inserter(choices));
   if (!raised.last)
     addParts(context, raised.nest, sizes, freedom, choices);

@@ -1,8 +1,8 @@
 //===- ScheduleChoices.h - The schedules of a kernel, in order --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Owns nests with simpler sums, or with sums in parts, while they are in use. Private to the
-// library.
+// Owns nests with simpler sums, with points by phase, or with sums in parts, while they are in use.
+// Private to the library.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_LIB_REWRITE_SCHEDULE_SCHEDULECHOICES_H
@@ -14,15 +14,15 @@
 
 namespace kbopt {
 
-/// The nest that a schedule is for: the raised one, or one with simpler sums or with sums in parts
-/// that lives as long as this.
+/// The nest that a schedule is for: the raised one, or one with simpler sums, with points by phase
+/// or with sums in parts that lives as long as this.
 class NestInUse {
 public:
-  /// What the keys `simplify` and `parts` of \p schedule make of \p nest.
+  /// What the keys `simplify`, `phases` and `parts` of \p schedule make of \p nest.
   static llvm::Expected<NestInUse> create(kb::NestOp nest, const Schedule &schedule);
   NestInUse(NestInUse &&other)
       : nest(other.nest), simpler(std::exchange(other.simpler, {})),
-        sums(std::exchange(other.sums, std::nullopt)) {}
+        byPhase(std::exchange(other.byPhase, {})), sums(std::exchange(other.sums, std::nullopt)) {}
   ~NestInUse();
   kb::NestOp get() const { return nest; }
   /// What adds up the parts, and their memory; null if there are none.
@@ -30,7 +30,7 @@ public:
 
 private:
   explicit NestInUse(kb::NestOp nest) : nest(nest) {}
-  kb::NestOp nest, simpler;
+  kb::NestOp nest, simpler, byPhase;
   std::optional<PartSums> sums;
 };
 

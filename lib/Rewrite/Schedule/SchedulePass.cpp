@@ -6,6 +6,7 @@
 #include "HostText.h"
 #include "LaunchText.h"
 #include "ScheduleChoices.h"
+#include "kb-opt/Raise/Phases.h"
 #include "kb-opt/Raise/Simplify.h"
 #include "kb-opt/Rewrite/AstTools.h"
 #include "kb-opt/Rewrite/Schedule/Dispatch.h"
@@ -489,6 +490,14 @@ mlir::Operation *kbopt::nestWithSchedule(kb::NestOp nest, mlir::DictionaryAttr s
       nest = *simpler;
     } else {
       llvm::consumeError(simpler.takeError()); // then no pass has set it
+    }
+  }
+  if (Schedule(schedule).integer("phases")) {
+    if (llvm::Expected<kb::NestOp> byPhase = splitPhases(nest)) {
+      nest.erase();
+      nest = *byPhase;
+    } else {
+      llvm::consumeError(byPhase.takeError());
     }
   }
   nest.setScheduleAttr(schedule);
