@@ -129,11 +129,17 @@ TEST_F(Convolution, SaysWhyNot) {
             "a condition around the sum keeps it from dividing");
   EXPECT_EQ(reason([](Parts &parts) { parts.guard = "p * stride + k - pad == 0"; }),
             "the terms of its sum satisfy an equation");
-  // A condition on two dimensions of a pixel at once, and two of one direction.
+  // A condition on two dimensions of a pixel at once, and two that no pixel passes.
   EXPECT_EQ(reason([](Parts &parts) { parts.guard = "p + n - k >= 0"; }),
             "not every element of w is known to be read by some output");
-  EXPECT_EQ(reason([](Parts &parts) { parts.guard = "p - k >= 0, p * 2 - k - 3 >= 0"; }),
+  EXPECT_EQ(reason([](Parts &parts) { parts.guard = "p - k - 3 >= 0, k + 2 - p >= 0"; }),
             "not every element of w is known to be read by some output");
+  EXPECT_EQ(reason([](Parts &parts) {
+              parts.guard = "p - k >= 0, p - k - 3 >= 0, k + 7 - p >= 0, k + 2 - p >= 0";
+            }),
+            "not every element of w is known to be read by some output");
+  // The last pixel passes two of one direction.
+  EXPECT_EQ(reason([](Parts &parts) { parts.guard = "p - k >= 0, p * 2 - k - 3 >= 0"; }), "");
   // Both sides.
   EXPECT_EQ(reason([](Parts &parts) { parts.guard = "p + oc - k >= 0"; }),
             "not every element of x is known to be read by some output");
