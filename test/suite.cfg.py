@@ -7,6 +7,7 @@ import glob
 import os
 import shutil
 import subprocess
+import sys
 
 import lit.formats
 
@@ -71,6 +72,14 @@ if glob.glob(os.path.join(os.path.dirname(config.llvm_tools_dir), "lib", "clang"
     config.available_features.add("sanitizers")
 if shutil.which("strace") and subprocess.run(["strace", "-qq", "-o", os.devnull, "true"], capture_output=True).returncode == 0:
     config.available_features.add("strace")
+sys.path.insert(0, os.path.join(config.source_dir, "test", "cluster", "Inputs"))
+import postgres  # noqa: E402
+import slurm  # noqa: E402
+
+if not postgres.missing():
+    config.available_features.add("postgresql")
+if not slurm.missing():
+    config.available_features.add("slurm")
 for feature, name in [("bundle", "kb-opt-bundle.tar.xz"), ("wheel", "kb_opt-*.whl"), ("deb", "kb-opt_*.deb")]:
     for package in glob.glob(os.path.join(config.binary_dir, name)):
         config.substitutions.append((f"%{feature}_file", package))
