@@ -73,15 +73,21 @@ AffineExpr simplified(AffineExpr expr) {
 
 class PhaseSplitter {
 public:
-  explicit PhaseSplitter(kb::NestOp nest)
-      : nest(nest), space(nest), context(nest.getContext()), builder(context) {}
+  PhaseSplitter(kb::NestOp nest, const std::map<std::string, int64_t> &fixed)
+      : nest(nest), space(nest), context(nest.getContext()), builder(context), fixed(fixed) {}
 
   /// Empty, or why not; then the nest is broken.
   std::string split() {
     if (nest.getDomain())
       return "its points are no box";
+    for (auto dim : nest.getDims().getAsRange<StringAttr>())
+      oldDims.push_back(dim);
+    if (std::string reason = fixParameters(); !reason.empty())
+      return reason;
     if (std::string reason = findStrides(); !reason.empty())
       return reason;
+    if (splits.empty()) // a stride of one has no phases
+      return fixed.empty() ? "no sum depends on the phase of a stride" : "";
     if (std::string reason = changeDimensions(); !reason.empty())
       return reason;
     moveExpressions();
@@ -116,8 +122,6 @@ private:
   }
 
   std::string findStrides() {
-    for (auto dim : nest.getDims().getAsRange<StringAttr>())
-      oldDims.push_back(dim);
     nest.walk([&](Operation *op) {
       if (auto over = dyn_cast<kb::OverOp>(op))
         findStrides(over.getExtent().getExpr(), over.getExtent().getLoops());
@@ -130,14 +134,75 @@ private:
         for (AffineExpr each : when.getDomainAttr().getSet().getConstraints())
           findStrides(each, when.getDomainAttr().getLoops());
     });
-    if (splits.empty())
-      return "no sum depends on the phase of a stride";
     int64_t phases = 1;
     for (const auto &[dim, split] : splits)
       phases *= split.stride;
     return isMixed               ? "its sums depend on the phases of several strides"
            : phases > mostPhases ? "its strides have too many phases"
                                  : "";
+  }
+
+  /// Puts numbers in the place of parameters, and requires of a launch that they have them.
+  std::string fixParameters() {
+    if (fixed.empty())
+      return "";
+    SmallVector<Attribute> requirements;
+    if (auto before = nest.getRequirements())
+      requirements.append(before->begin(), before->end());
+    for (const auto &[name, value] : fixed) {
+      auto symbols = nest.getSymbols().getAsRange<kb::SymbolAttr>();
+      auto symbol = llvm::find_if(symbols, [&](kb::SymbolAttr each) {
+        return each.getName() == name && each.getOrigin() == kb::SymbolOrigin::Param;
+      });
+      if (symbol == symbols.end())
+        return "'" + name + "' is no parameter that its sums use";
+      AffineExpr parameter = getAffineSymbolExpr(
+          kb::firstNamedSymbol + std::distance(symbols.begin(), symbol), context);
+      for (AffineExpr each : {parameter - value, value - parameter})
+        requirements.push_back(space.expression(each, oldDims));
+    }
+    replaceExpressions([&](AffineExpr expr, ArrayRef<StringAttr> symbols) {
+      for (auto [i, symbol] : llvm::enumerate(symbols))
+        if (auto known = fixed.find(symbol.str()); known != fixed.end())
+          expr = expr.replace(getAffineSymbolExpr(kb::firstNamedSymbol + i, context),
+                              getAffineConstantExpr(known->second, context));
+      return simplified(expr);
+    });
+    nest.setRequirementsAttr(builder.getArrayAttr(requirements));
+    return "";
+  }
+
+  /// Replaces all expressions and conditions in the nest by what \p change makes of them and the
+  /// names of their symbols.
+  void replaceExpressions(llvm::function_ref<AffineExpr(AffineExpr, ArrayRef<StringAttr>)> change) {
+    AttrTypeReplacer replacer;
+    replacer.addReplacement([&](kb::ExprAttr expr) {
+      AffineMap map = expr.getMap();
+      return kb::ExprAttr::get(context, expr.getLoops(), expr.getSymbols(),
+                               AffineMap::get(map.getNumDims(), map.getNumSymbols(),
+                                              change(expr.getExpr(), expr.getSymbols())));
+    });
+    replacer.addReplacement([&](kb::DomainAttr domain) {
+      if (domain.isUnknown())
+        return domain;
+      IntegerSet set = domain.getSet();
+      SmallVector<AffineExpr> constraints;
+      SmallVector<bool> isEquality(set.getEqFlags());
+      for (AffineExpr each : set.getConstraints())
+        constraints.push_back(change(each, domain.getSymbols()));
+      for (auto [constraint, isEqual] : llvm::zip_equal(constraints, isEquality))
+        if (isEqual && constraint.getKind() == AffineExprKind::Mod) { // which is not negative
+          constraint = -constraint;
+          isEqual = false;
+        } else if (!isEqual) {
+          constraint = reduced(constraint, domain.getLoops());
+        }
+      return kb::DomainAttr::get(
+          context, domain.getLoops(), domain.getSymbols(),
+          IntegerSet::get(set.getNumDims(), set.getNumSymbols(), constraints, isEquality),
+          domain.getExact());
+    });
+    replacer.recursivelyReplaceElementsIn(nest);
   }
 
   /// A name that nothing in the nest has.
@@ -211,7 +276,8 @@ private:
     return values;
   }
 
-  /// \p expr >= 0, which is over \p dims, divided by what divides all but phases and constants.
+  /// \p expr >= 0, which is over \p dims, divided by what divides all but phases, parameters and
+  /// constants.
   AffineExpr reduced(AffineExpr expr, ArrayRef<StringAttr> dims) const {
     SmallVector<AffineExpr> terms;
     addends(expr, 1, terms);
@@ -219,7 +285,7 @@ private:
     bool fallsWithPhases = false;
     AffineExpr ofPhases = getAffineConstantExpr(0, context), others = ofPhases;
     for (AffineExpr term : terms) {
-      bool isOfPhases = !isFunctionOfSymbols(term);
+      bool isOfPhases = true;
       for (auto [i, dim] : llvm::enumerate(dims))
         isOfPhases &= !term.isFunctionOfDim(kb::firstLoopDim + i) || isPhase(dim);
       (isOfPhases ? ofPhases : others) = (isOfPhases ? ofPhases : others) + term;
@@ -242,12 +308,6 @@ private:
     return simplified(quotient);
   }
 
-  static bool isFunctionOfSymbols(AffineExpr expr) {
-    bool found = false;
-    expr.walk([&](AffineExpr each) { found |= isa<AffineSymbolExpr>(each); });
-    return found;
-  }
-
   bool isPhase(StringAttr dim) const {
     return llvm::any_of(splits, [&](const auto &split) { return dim == split.second.phase; });
   }
@@ -257,32 +317,7 @@ private:
       if (op != nest)
         space.move(op, valuesIn(kb::nestDims(op)));
     });
-    AttrTypeReplacer replacer;
-    replacer.addReplacement([&](kb::ExprAttr expr) {
-      AffineMap map = expr.getMap();
-      return kb::ExprAttr::get(
-          context, expr.getLoops(), expr.getSymbols(),
-          AffineMap::get(map.getNumDims(), map.getNumSymbols(), simplified(expr.getExpr())));
-    });
-    replacer.addReplacement([&](kb::DomainAttr domain) {
-      if (domain.isUnknown())
-        return domain;
-      IntegerSet set = domain.getSet();
-      SmallVector<AffineExpr> constraints(llvm::map_range(set.getConstraints(), simplified));
-      SmallVector<bool> isEquality(set.getEqFlags());
-      for (auto [constraint, isEqual] : llvm::zip_equal(constraints, isEquality))
-        if (isEqual && constraint.getKind() == AffineExprKind::Mod) { // which is not negative
-          constraint = -constraint;
-          isEqual = false;
-        } else if (!isEqual) {
-          constraint = reduced(constraint, domain.getLoops());
-        }
-      return kb::DomainAttr::get(
-          context, domain.getLoops(), domain.getSymbols(),
-          IntegerSet::get(set.getNumDims(), set.getNumSymbols(), constraints, isEquality),
-          domain.getExact());
-    });
-    replacer.recursivelyReplaceElementsIn(nest);
+    replaceExpressions([](AffineExpr expr, ArrayRef<StringAttr>) { return simplified(expr); });
   }
 
   /// The values of \p expr for all phases, in \p values; false if it depends on something else.
@@ -395,6 +430,7 @@ private:
   MLIRContext *context;
   OpBuilder builder;
   SmallVector<StringAttr> oldDims;
+  const std::map<std::string, int64_t> &fixed;
   llvm::MapVector<StringAttr, Split> splits;
   bool isMixed = false; ///< a dimension has several strides
   /// Dimensions that have no whole number of steps, and their extents.
@@ -403,15 +439,44 @@ private:
 
 } // namespace
 
-llvm::Expected<kb::NestOp> kbopt::splitPhases(kb::NestOp nest) {
+llvm::Expected<kb::NestOp> kbopt::splitPhases(kb::NestOp nest,
+                                              const std::map<std::string, int64_t> &fixed) {
   OpBuilder builder(nest.getContext());
   builder.setInsertionPointAfter(nest);
   auto copy = cast<kb::NestOp>(builder.clone(*nest));
-  std::string reason = PhaseSplitter(copy).split();
+  std::string reason = PhaseSplitter(copy, fixed).split();
   if (reason.empty() && failed(verify(copy)))
     reason = "its phases are not consistent";
   if (reason.empty())
     return copy;
   copy.erase();
   return llvm::createStringError(reason);
+}
+
+/// Whether \p expr divides what depends on a dimension by a parameter.
+static bool dividesByParameter(AffineExpr expr) {
+  bool found = false;
+  expr.walk([&](AffineExpr each) {
+    auto binary = dyn_cast<AffineBinaryOpExpr>(each);
+    bool isDivision =
+        each.getKind() == AffineExprKind::Mod || each.getKind() == AffineExprKind::FloorDiv;
+    if (!binary || !isDivision || !binary.getRHS().isSymbolicOrConstant() ||
+        isa<AffineConstantExpr>(binary.getRHS()))
+      return;
+    binary.getLHS().walk([&](AffineExpr inner) { found |= isa<AffineDimExpr>(inner); });
+  });
+  return found;
+}
+
+std::set<std::string> kbopt::phaseParameters(kb::NestOp nest) {
+  std::set<std::string> names;
+  nest.walk([&](kb::OverOp over) {
+    kb::ExprAttr extent = over.getExtent();
+    if (!dividesByParameter(extent.getExpr()))
+      return;
+    for (auto [i, symbol] : llvm::enumerate(extent.getSymbols()))
+      if (extent.getExpr().isFunctionOfSymbol(kb::firstNamedSymbol + i))
+        names.insert(symbol.str());
+  });
+  return names;
 }

@@ -40,10 +40,14 @@ llvm::Expected<Schedule> kbopt::parseSchedule(StringRef text) {
 }
 
 std::optional<FixedValues> kbopt::fixedValues(const Schedule &schedule) {
+  StringRef text = schedule.string("fixed");
+  return text.empty() || text == "none" ? FixedValues() : fixedValues(text);
+}
+
+std::optional<FixedValues> kbopt::fixedValues(StringRef text) {
   FixedValues values;
   llvm::SmallVector<StringRef> parts;
-  if (StringRef text = schedule.string("fixed"); !text.empty() && text != "none")
-    text.split(parts, ',');
+  text.split(parts, ',');
   for (StringRef part : parts) {
     auto [name, value] = part.rsplit(':');
     if (name.empty() || value.getAsInteger(10, values[name.str()]))

@@ -10,6 +10,9 @@
 
 #include "kb-opt/IR/Kb.h"
 #include "llvm/Support/Error.h"
+#include <map>
+#include <set>
+#include <string>
 
 namespace kbopt {
 
@@ -18,9 +21,18 @@ namespace kbopt {
 /// s`, an outer dimension, and its step `i / s`. Sums are as long as that of the longest phase, and
 /// a condition leaves out the terms that others do not have. What each point does stays in order.
 ///
+/// Parameters in \p fixed, by name, have these values: numbers stand in their place, and a launch
+/// is required to have them. With a stride of one there is one phase, and no dimension is taken
+/// apart.
+///
 /// An error is the reason why nothing can be taken apart, in the user's words. The caller erases
 /// the copy.
-llvm::Expected<kb::NestOp> splitPhases(kb::NestOp nest);
+llvm::Expected<kb::NestOp> splitPhases(kb::NestOp nest,
+                                       const std::map<std::string, int64_t> &fixed = {});
+
+/// The parameters, by name, that say which phases \p nest has, and how long the sums of each are:
+/// strides, paddings, lengths of windows. Empty where these are constants, or there are none.
+std::set<std::string> phaseParameters(kb::NestOp nest);
 
 } // namespace kbopt
 

@@ -26,6 +26,8 @@ using FixedValues = std::map<std::string, int64_t>;
 /// The values that \p schedule is for, which its key `fixed` names as in `fixed=K:3,stride:2`.
 /// Nothing if the key is not written so.
 std::optional<FixedValues> fixedValues(const Schedule &schedule);
+/// Those of "K:3,stride:2".
+std::optional<FixedValues> fixedValues(llvm::StringRef text);
 
 } // namespace kbopt
 

@@ -17,8 +17,12 @@ llvm::Expected<NestInUse> NestInUse::create(kb::NestOp nest, const Schedule &sch
       return simpler.takeError();
     result.nest = result.simpler = *simpler;
   }
-  if (schedule.integer("phases")) {
-    llvm::Expected<kb::NestOp> byPhase = splitPhases(result.nest);
+  if (StringRef phases = schedule.string("phases"); !phases.empty() && phases != "0") {
+    std::optional<FixedValues> fixed = phases == "1" ? FixedValues() : fixedValues(phases);
+    if (!fixed)
+      return llvm::createStringError("'phases=" + phases.str() +
+                                     "' is neither 1 nor like phases=stride:2,padding:1");
+    llvm::Expected<kb::NestOp> byPhase = splitPhases(result.nest, *fixed);
     if (!byPhase)
       return byPhase.takeError();
     result.nest = result.byPhase = *byPhase;
@@ -66,9 +70,24 @@ static std::optional<NestInUse> withSharedSums(kb::NestOp nest) {
   return std::move(*simpler);
 }
 
+/// The value of `phases` for \p nest: 1, or the parameters that say which phases there are, with
+/// their values. Empty if \p sizes do not tell one.
+static std::string phasesOf(kb::NestOp nest, const LaunchSizes &sizes) {
+  std::string text;
+  for (const std::string &name : phaseParameters(nest)) {
+    auto known = sizes.find(name);
+    if (known == sizes.end() || StringRef(name).find_first_of(" ,:=") != StringRef::npos)
+      return "";
+    text += (text.empty() ? "" : ",") + name + ":" + std::to_string(known->second);
+  }
+  return text.empty() ? "1" : text;
+}
+
 /// A copy of \p nest with points by phase; none where no sum depends on a phase.
-static std::optional<NestInUse> withPhases(kb::NestOp nest) {
-  auto byPhase = NestInUse::create(nest, Schedule().set("phases", int64_t(1)));
+static std::optional<NestInUse> withPhases(kb::NestOp nest, StringRef phases) {
+  if (phases.empty())
+    return std::nullopt;
+  auto byPhase = NestInUse::create(nest, Schedule().set("phases", phases));
   if (byPhase)
     return std::move(*byPhase);
   llvm::consumeError(byPhase.takeError());
@@ -162,7 +181,7 @@ llvm::Expected<Schedule> kbopt::mostPromising(const PassContext &context, kb::Ne
     llvm::consumeError(schedule.takeError());
   }
   // Phases are for tiles: neighbouring points of one are no neighbours in memory.
-  if (std::optional<NestInUse> byPhase = withPhases(nest)) {
+  if (std::optional<NestInUse> byPhase = withPhases(nest, phasesOf(nest, {}))) {
     llvm::Expected<Schedule> schedule = mostPromisingOf(context, byPhase->get());
     if (schedule && schedule->sketch() == "contraction")
       return schedule->set("phases", int64_t(1));
@@ -325,22 +344,23 @@ std::vector<RankedSchedule> kbopt::rankedSchedules(const PassContext &context,
   RaisedKernel raised = context.raised(kernel);
   if (!raised.nest || isRefusedAt(raised.nest, sizes))
     return choices;
-  auto add = [&](kb::NestOp nest, StringRef key) {
+  auto add = [&](kb::NestOp nest, StringRef key, StringRef value) {
     auto [early, late] = choicesOf(context, nest, sizes, freedom);
     for (auto &[list, ranked] : {std::pair(&early, &choices), std::pair(&late, &rest)})
       for (Schedule &each : *list) {
         if (key == "phases" && each.sketch() != "contraction")
           continue;
         auto estimate = estimateLaunch(nest, each, sizes, context.target());
-        ranked->push_back({key.empty() ? each : each.set(key, int64_t(1)), estimate});
+        ranked->push_back({key.empty() ? each : each.set(key, value), estimate});
       }
   };
   if (std::optional<NestInUse> simpler =
           freedom.reassociate ? withSharedSums(raised.nest) : std::nullopt)
-    add(simpler->get(), "simplify");
-  if (std::optional<NestInUse> byPhase = withPhases(raised.nest))
-    add(byPhase->get(), "phases");
-  add(raised.nest, "");
+    add(simpler->get(), "simplify", "1");
+  const std::string phases = phasesOf(raised.nest, sizes);
+  if (std::optional<NestInUse> byPhase = withPhases(raised.nest, phases))
+    add(byPhase->get(), "phases", phases);
+  add(raised.nest, "", "");
   std::move(rest.begin(), rest.end(), std::back_inserter(choices));
   if (!raised.last)
     addParts(context, raised.nest, sizes, freedom, choices);

@@ -492,8 +492,10 @@ mlir::Operation *kbopt::nestWithSchedule(kb::NestOp nest, mlir::DictionaryAttr s
       llvm::consumeError(simpler.takeError()); // then no pass has set it
     }
   }
-  if (Schedule(schedule).integer("phases")) {
-    if (llvm::Expected<kb::NestOp> byPhase = splitPhases(nest)) {
+  if (std::string phases = Schedule(schedule).string("phases").str();
+      !phases.empty() && phases != "0") {
+    FixedValues fixed = fixedValues(phases).value_or(FixedValues());
+    if (llvm::Expected<kb::NestOp> byPhase = splitPhases(nest, fixed)) {
       nest.erase();
       nest = *byPhase;
     } else {
