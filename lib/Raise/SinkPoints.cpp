@@ -11,6 +11,7 @@
 #include "NestScalars.h"
 #include "NestSpace.h"
 #include "NestSystem.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
@@ -45,6 +46,18 @@ static SmallVector<StringRef> namesDefinedBy(Operation *op) {
   return names;
 }
 
+/// \p text without the `%a` and `%b` of what a kb.reduce does: they are no scalars a and b.
+static std::string withoutHoles(StringRef text) {
+  std::string result = text.str();
+  for (const char *hole : {"%a", "%b"})
+    for (size_t at = 0; (at = result.find(hole, at)) != std::string::npos;)
+      if (at + 2 == result.size() || !(llvm::isAlnum(result[at + 2]) || result[at + 2] == '_'))
+        result.erase(at, 2);
+      else
+        ++at;
+  return result;
+}
+
 /// Whether \p name is a dimension, symbol or scalar that \p op alone, without what is in it, uses.
 static bool usesName(Operation *op, StringRef name) {
   bool found = false;
@@ -75,7 +88,10 @@ static bool usesName(Operation *op, StringRef name) {
   for (NamedAttribute each : op->getAttrs())
     if (auto text = dyn_cast<StringAttr>(each.getValue())) {
       bool isOwn = isa<kb::LetOp, kb::OverOp>(op) && each.getName() == "name";
-      found |= !isOwn && mentions(text.getValue(), name);
+      bool isWord = each.getName() == "reduction" || each.getName() == "type";
+      std::string words =
+          each.getName() == "combine" ? withoutHoles(text.getValue()) : text.getValue().str();
+      found |= !isOwn && !isWord && mentions(words, name);
     } else {
       walker.walk<WalkOrder::PreOrder>(each.getValue());
     }
