@@ -59,6 +59,26 @@ def digits(shape, variable="i", prefix="i"):
     return lines, names
 
 
+TURNS = {"permute", "transpose", "t"}
+
+
+def order_of(op, args, dims):
+    """Which dimension of its operand each dimension of a turned tensor is."""
+    order = list(args[1]) if op == "permute" else list(range(dims))
+    if op == "transpose":
+        order[args[1]], order[args[2]] = order[args[2]], order[args[1]]
+    elif op == "t":
+        order = order[::-1]
+    return [each % dims for each in order]
+
+
+def names_in(value):
+    """The names of the nodes in an argument."""
+    if isinstance(value, dict):
+        return [value["node"]] if "node" in value else [name for each in value.values() for name in names_in(each)]
+    return [name for each in value for name in names_in(each)] if isinstance(value, list) else []
+
+
 class Generator:
     """`wide` are the numbers of the kernels that count in 64 bits; what is not given is found from the shapes."""
 
@@ -140,8 +160,9 @@ class Generator:
     def product(self, node, a, b, bias=None, alpha=1, beta=1):
         left, right = self.shape(a), self.shape(b)
         m, k, n = left[-2], left[-1], right[-1]
-        body = [f"  int column = i % {n}, row = i / {n} % {m}, batch = i / {m * n};", "  float acc = 0.0f;", f"  for (int k = 0; k < {k}; ++k)",
-                f"    acc += a0[(batch * {m} + row) * {k} + k] * a1[(batch * {k} + k) * {n} + column];"]
+        first = f"(batch * {k} + k) * {m} + row" if a["node"] in self.turned else f"(batch * {m} + row) * {k} + k"
+        second = f"(batch * {n} + column) * {k} + k" if b["node"] in self.turned else f"(batch * {k} + k) * {n} + column"
+        body = [f"  int column = i % {n}, row = i / {n} % {m}, batch = i / {m * n};", "  float acc = 0.0f;", f"  for (int k = 0; k < {k}; ++k)", f"    acc += a0[{first}] * a1[{second}];"]
         operands = [a, b]
         if bias is not None:
             shape = self.shape(bias)
@@ -237,7 +258,7 @@ class Generator:
             self.alias[node["name"]], self.shapes[node["name"]] = args[0]["node"], shape
             return
         self.shapes[node["name"]], self.parts[node["name"]] = shape, op
-        if op in VIEWS:
+        if op in VIEWS or node["name"] in self.turned:
             self.alias[node["name"]] = args[0]["node"]
             return
         if node["dtype"] not in ("f32", "bool"):
@@ -300,14 +321,9 @@ class Generator:
             operands = [x, mean, variance, *[p for p in (weight, bias) if p]]
             text = f"(a0[i] - a1[c]) / sqrtf(a2[c] + {number(epsilon)})" + (" * a3[c]" if weight else "") + (f" + a{len(operands) - 1}[c]" if bias else "")
             self.kernel(node, [f"  int c = i / {inner} % {channels};", f"  y[i] = {text};"], operands)
-        elif op in ("permute", "transpose", "t"):
+        elif op in TURNS:
             steps = strides(self.shape(args[0]))
-            order = args[1] if op == "permute" else list(range(len(steps)))
-            if op == "transpose":
-                order[args[1]], order[args[2]] = order[args[2]], order[args[1]]
-            elif op == "t":
-                order = order[::-1]
-            self.copied(node, args[0], [steps[o] for o in order])
+            self.copied(node, args[0], [steps[o] for o in order_of(op, args, len(steps))])
         elif op == "expand":
             source = self.shape(args[0])
             steps = [0] * (len(shape) - len(source)) + [0 if e == 1 else s for e, s in zip(source, strides(source))]
@@ -348,8 +364,23 @@ class Generator:
         else:
             raise Untranslatable(f"no template for aten.{op}")
 
+    def turned_matrices(self):
+        """The nodes that are matrices with rows and columns exchanged, where products alone use them: these read them so, and there is no copy."""
+        found, others = {}, set(self.graph["outputs"])
+        for node in self.graph["nodes"]:
+            op, args = node["op"], node["args"]
+            if op in TURNS and node["dtype"] == "f32":
+                order = order_of(op, args, len(node["shape"]))
+                if len(order) in (2, 3) and order == [*range(len(order) - 2), len(order) - 1, len(order) - 2]:
+                    found[node["name"]] = args[0]
+            factors = {"mm": (0, 1), "bmm": (0, 1), "addmm": (1, 2), "baddbmm": (1, 2)}.get(op, ())
+            others.update(name for place, argument in enumerate(args) if place not in factors for name in names_in(argument))
+            others.update(names_in(node.get("kwargs", {})))
+        return {name: source for name, source in found.items() if name not in others and source["node"] not in found}
+
     def run(self):
         """Fills kernels, calls and buffers."""
+        self.turned = self.turned_matrices()
         for node in self.graph["nodes"]:
             self.node(node)
         self.outputs = [self.name({"node": o}) for o in self.graph["outputs"]]

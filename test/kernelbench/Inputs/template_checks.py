@@ -38,6 +38,18 @@ class Texts(unittest.TestCase):
         values["outputs"] = ["last"]
         self.assertIn("reluKernel0<<<(6 + 255) / 256, 256, 0, stream>>>(last, x, 6);", Generator(values).generate())
 
+    def test_products_read_turned_matrices(self):
+        values = graph("permute", [{"node": "w"}, [1, 0]], [4, 3], {"w": [3, 4], "x": [2, 4]})
+        values["nodes"].append({"name": "product", "op": "mm", "args": [X, {"node": "result"}], "kwargs": {}, "shape": [2, 3], "dtype": "f32"})
+        values["outputs"] = ["product"]
+        text = Generator(values).generate()
+        self.assertIn("a0[(batch * 2 + row) * 4 + k] * a1[(batch * 3 + column) * 4 + k];", text)
+        self.assertNotIn("permuteKernel", text)
+        # What something else uses as well is a copy.
+        values["nodes"].append({"name": "last", "op": "relu", "args": [{"node": "result"}], "kwargs": {}, "shape": [4, 3], "dtype": "f32"})
+        values["outputs"] = ["product", "last"]
+        self.assertIn("permuteKernel0<<<", Generator(values).generate())
+
     def test_refused(self):
         for values, why in ((graph("topk", [X], [2], {"x": [4]}), "no template for aten.topk"), (graph("argmax", [X], [2], {"x": [4]}, "i64"), "argmax of type i64"),
                             (graph("view", [X, [4]], [4], {"x": [4]}), "an output is an input"), (graph("linalg_vector_norm", [X, 3], [], {"x": [4]}), "a norm of order 3")):
