@@ -40,10 +40,11 @@ struct AdmissionOutput {
   OutputView view;
   Tolerance tolerance;
   PartOfBytes before; ///< content before the run, as long as the output; empty: unknown
-  std::vector<llvm::ArrayRef<uint8_t>> inputs;
-  llvm::ArrayRef<uint8_t> otherSeed; ///< empty: no other seed
-  /// The inputs of the other seed, in the same order; empty: not known.
-  std::vector<llvm::ArrayRef<uint8_t>> otherInputs;
+  std::vector<llvm::ArrayRef<uint8_t>> inputs; ///< before the first computation
+  llvm::ArrayRef<uint8_t> otherSeed;           ///< empty: no other seed
+  /// All that is uploaded before the output is read, also between computations, and the same of the
+  /// other seed, in the same order; empty: not known.
+  std::vector<llvm::ArrayRef<uint8_t>> uploads, otherUploads;
 };
 
 /// The decoy of \p kind for \p output; nothing if it cannot be made (an integer

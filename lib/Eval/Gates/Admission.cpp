@@ -27,30 +27,23 @@ static std::vector<bool> repeatedReads(const RunResult &run) {
 
 namespace {
 
-/// What lies in a plan's buffers before a computation takes them. Buffers may be large, and decoys
-/// look at little of them: nothing is laid out.
+/// What lies in a plan's buffers before its first computation, and what it uploads. Buffers may be
+/// large, and decoys look at little of them: nothing is laid out.
 class MemoryBefore {
 public:
   MemoryBefore(const RecordedPlan &recorded, uint8_t poison)
       : data(recorded.data()), poison(poison) {
-    std::set<uint32_t> taken; ///< by a computation: what is written later lies on its results
-    auto write = [&](const kbrt::Region &to, const char *bytes, uint8_t value) {
-      if (!taken.count(to.at.buffer))
-        writes[to.at.buffer].push_back({to, bytes, value});
-    };
+    bool hasComputed = false;
     for (auto [number, step] : enumerate(recorded.plan.steps)) {
-      if (const auto *launch = std::get_if<kbrt::LaunchStep>(&step)) {
-        for (const kbrt::Argument &argument : launch->arguments)
-          for (const kbrt::PointerWord &word : argument.pointers)
-            taken.insert(word.target.buffer);
-      } else if (const auto *product = std::get_if<kbrt::MatmulStep>(&step)) {
-        taken.insert(product->c.at.buffer);
-      } else if (const auto *upload = std::get_if<kbrt::UploadStep>(&step);
-                 upload && upload->data + upload->to.bytes() <= data.size()) {
-        write(upload->to, data.data() + upload->data, 0);
+      hasComputed |= std::holds_alternative<kbrt::LaunchStep>(step) ||
+                     std::holds_alternative<kbrt::MatmulStep>(step);
+      if (const auto *upload = std::get_if<kbrt::UploadStep>(&step);
+          upload && upload->data + upload->to.bytes() <= data.size()) {
         uploaded.push_back({number, upload});
-      } else if (const auto *fill = std::get_if<kbrt::FillStep>(&step)) {
-        write(fill->to, nullptr, fill->value);
+        if (!hasComputed)
+          writes[upload->to.at.buffer].push_back({upload->to, data.data() + upload->data, 0});
+      } else if (const auto *fill = std::get_if<kbrt::FillStep>(&step); fill && !hasComputed) {
+        writes[fill->to.at.buffer].push_back({fill->to, nullptr, fill->value});
       }
     }
   }
@@ -69,6 +62,17 @@ public:
                   {bytes.data() + (first - begin), static_cast<size_t>(last - first)});
     }
     return bytes;
+  }
+
+  /// The data of uploads before the first computation.
+  std::vector<ArrayRef<uint8_t>> uploads() const {
+    std::vector<ArrayRef<uint8_t>> result;
+    for (const auto &[buffer, all] : writes)
+      for (const Write &write : all)
+        if (write.data)
+          result.push_back({reinterpret_cast<const uint8_t *>(write.data),
+                            static_cast<size_t>(write.to.bytes())});
+    return result;
   }
 
   /// The data of uploads before the step \p number, the latest of them.
@@ -209,11 +213,12 @@ Expected<Admission> Judge::Impl::decideAdmission(const TestCase &test,
         return memory.part(from, begin, end);
       };
     const size_t readAt = i < reads.size() ? reads[i].first : recorded->plan.steps.size();
-    output.inputs = memory.uploadsBefore(readAt);
+    output.inputs = memory.uploads();
+    output.uploads = memory.uploadsBefore(readAt);
     if (other)
       output.otherSeed = bytesOf(other->outputs[i]);
     if (otherMemory)
-      output.otherInputs = otherMemory->uploadsBefore(readAt);
+      output.otherUploads = otherMemory->uploadsBefore(readAt);
     if (!output.view.oracle.empty())
       outputs.push_back(std::move(output));
   }

@@ -250,9 +250,9 @@ static bool isTelling(kbrt::ElementType type, ArrayRef<uint8_t> input) {
 /// Whether the program does nothing but copy an input to \p output: the very bytes, of this seed
 /// and of the other one. A copy is no wrong answer then.
 static bool isCopy(const AdmissionOutput &output) {
-  if (output.otherSeed.empty() || output.inputs.size() != output.otherInputs.size())
+  if (output.otherSeed.empty() || output.uploads.size() != output.otherUploads.size())
     return false;
-  for (auto [input, other] : llvm::zip_equal(output.inputs, output.otherInputs))
+  for (auto [input, other] : llvm::zip_equal(output.uploads, output.otherUploads))
     if (input == output.view.oracle && other == output.otherSeed && input != other &&
         isTelling(output.view.type, input))
       return true;

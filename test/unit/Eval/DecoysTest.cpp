@@ -88,8 +88,8 @@ TEST_F(DecoysTest, ACopyIsNoWrongAnswerOfAProgramThatCopies) {
   oracle = input;
   std::vector<float> otherInput = other;
   AdmissionOutput copy = output();
-  copy.inputs = {bytesOf(input)};
-  copy.otherInputs = {bytesOf(otherInput)};
+  copy.inputs = copy.uploads = {bytesOf(input)};
+  copy.otherUploads = {bytesOf(otherInput)};
   Admission admission = admitCase(copy);
   EXPECT_TRUE(admission.admitted) << admission.reason;
   // Of the other seed it is not the copy of that input.
@@ -101,6 +101,22 @@ TEST_F(DecoysTest, ACopyIsNoWrongAnswerOfAProgramThatCopies) {
     for (float &value : *each)
       value = std::abs(value);
   EXPECT_EQ(admitCase(copy).reason, "copy of an input would pass");
+}
+
+TEST_F(DecoysTest, ACopyOfWhatIsUploadedLaterIsNoWrongAnswerEither) {
+  for (int i = 0; i < 200; ++i) {
+    input[i] = static_cast<float>(i - 100) / 8;
+    other[i] = static_cast<float>(100 - i) / 16;
+  }
+  oracle = input;
+  std::vector<float> otherInput = other, first(10, 1.5f);
+  AdmissionOutput later = output();
+  later.inputs = {bytesOf(first)}; // the upload of an earlier size
+  later.uploads = {bytesOf(first), bytesOf(input)};
+  later.otherUploads = {bytesOf(first), bytesOf(otherInput)};
+  AdmissionOutput earlier = later;
+  earlier.inputs = {bytesOf(input)};
+  EXPECT_TRUE(admitCase({earlier, later}).admitted);
 }
 
 TEST_F(DecoysTest, AnOutputThatIgnoresItsInputsIsNotEvidence) {
