@@ -496,8 +496,9 @@ compareFedHost(GateContext &context, llvm::ArrayRef<const CaseSource::WholeRun *
 
 /// \p original without the operations that the candidate does not do: a rewrite may go through the
 /// matrix units, or compute only once what the original computes again and again. The counters are
-/// those of a process that has not run the candidate before: results that it kept from an earlier
-/// run are not there.
+/// those of a job of its own, which loads the image anew: results that it kept in its variables in
+/// an earlier run are not there. As for the original, launches beyond the profiled ones are not
+/// counted.
 llvm::Expected<MandatoryWork> workOf(GateContext &context, const MandatoryWork &original);
 
 /// \p test where hosts run again.

@@ -30,6 +30,29 @@ int64_t inverseOf(int64_t number, int64_t divisor) {
   return 0;
 }
 
+bool isTrue(const Constraint &each) {
+  return each.poly.isValid() && each.poly.isConstant() &&
+         (each.isEquality ? each.poly == Poly() : each.poly.constantTerm() >= 0);
+}
+
+/// Drops equations that are solved, also those of a stride of one, and conditions of which
+/// nothing is left.
+void dropTrue(std::vector<Statement> &body) {
+  for (size_t i = 0; i < body.size(); ++i) {
+    dropTrue(body[i].body);
+    llvm::erase_if(body[i].constraints, isTrue);
+    if (body[i].kind != Statement::If || !body[i].constraints.empty() ||
+        !body[i].value.text.empty())
+      continue;
+    std::vector<Statement> inside = std::move(body[i].body);
+    body.erase(body.begin() + i);
+    body.insert(body.begin() + i, std::make_move_iterator(inside.begin()),
+                std::make_move_iterator(inside.end()));
+    i += inside.size();
+    --i;
+  }
+}
+
 class EquationSolver {
 public:
   explicit EquationSolver(ThreadProgram &program) : program(program), space(program.space) {}
@@ -190,31 +213,6 @@ private:
     return result ? *result + Poly::constant(left) : poly;
   }
 
-  static bool isTrue(const Constraint &each) {
-    return each.poly.isValid() && each.poly.isConstant() &&
-           (each.isEquality ? each.poly == Poly() : each.poly.constantTerm() >= 0);
-  }
-
-public:
-  /// Drops equations that are solved, also those of a stride of one, and conditions of which
-  /// nothing is left.
-  static void dropTrue(std::vector<Statement> &body) {
-    for (size_t i = 0; i < body.size(); ++i) {
-      dropTrue(body[i].body);
-      llvm::erase_if(body[i].constraints, isTrue);
-      if (body[i].kind != Statement::If || !body[i].constraints.empty() ||
-          !body[i].value.text.empty())
-        continue;
-      std::vector<Statement> inside = std::move(body[i].body);
-      body.erase(body.begin() + i);
-      body.insert(body.begin() + i, std::make_move_iterator(inside.begin()),
-                  std::make_move_iterator(inside.end()));
-      i += inside.size();
-      --i;
-    }
-  }
-
-private:
   ThreadProgram &program;
   Space &space;
   const Poly one = Poly::constant(1);
@@ -224,7 +222,7 @@ private:
 
 void solveEquations(ThreadProgram &program) {
   EquationSolver(program).run(program.body);
-  EquationSolver::dropTrue(program.body);
+  dropTrue(program.body);
 }
 
 } // namespace kbopt::raise
