@@ -22,7 +22,7 @@ Track MS: MSKernelBench, CUDA to CUDA, beside CUDAMaster's rewritten files.
         --kb-opt=PATH           the tool (default: build/bin/kb-opt)
         --jobs=N                so many at once (default 1)
         --gpus=LIST             run, prove, evaluate: the GPUs that the problems are spread over, as CUDA_VISIBLE_DEVICES names them, with commas (default: as the environment says)
-        --seconds=S             for the search, or the evaluation, of each problem (default 60)
+        --seconds=S             for the search, the evaluation, or torch's export, of each problem (default 60)
         --upstream=FOLDER       evaluate: the checkout of KernelBench that fetch --track=b made
         --compile=MODES         evaluate: of torch.compile, with commas (default "default"; "max-autotune" takes minutes)
         --nvcc=PATH             evaluate, track MS: the compiler of upstream's tests (default nvcc)

@@ -12,6 +12,7 @@ import shutil
 
 import track_a
 from batches import Batched
+from limits import within
 from values import Untranslatable
 
 REPOSITORY = "ScalingIntelligence/KernelBench"
@@ -47,8 +48,8 @@ def translate(graph, folder, small=False):
     return {"kernels": len(batched.kernels), "batch": batched.size, "bytes": batched.bytes(batched.size) if batched.size else batched.generators[0].bytes()}
 
 
-def graph_beside(path):
-    """The graph that is kept beside a reference, else torch's."""
+def graph_beside(path, seconds):
+    """The graph that is kept beside a reference, else torch's, which may take so many seconds."""
     kept = path.removesuffix(".py") + ".graph.json"
     if os.path.exists(kept):
         return json.load(open(kept))
@@ -56,15 +57,15 @@ def graph_beside(path):
         import export
     except ImportError as error:
         raise Untranslatable(f"no torch: {error}") from error
-    return export.graphs_of(path)
+    return within(seconds, export.graphs_of, path)
 
 
-def prepare_one(name, path, out, small):
+def prepare_one(name, path, out, options):
     record = {"name": name, "flags": [], "notes": [], "why": "", "file": "kernel.cu"}
     folder = os.path.join(out, name)
     try:
-        graph = graph_beside(path)
-        record.update(translate(graph, folder, small))
+        graph = graph_beside(path, options["seconds"])
+        record.update(translate(graph, folder, options["shape"] == "small"))
         record["operators"] = sorted({n["op"] for n in graph["nodes"]})
     except Untranslatable as error:
         record["why"] = f"no kernel: {error}"
@@ -77,8 +78,8 @@ def prepare_one(name, path, out, small):
 
 def prepare(folder, out, options):
     os.makedirs(out, exist_ok=True)
-    records = [prepare_one(name, path, out, options["shape"] == "small") for name, path in problems_in(folder, options)]
-    track_a.write_json(os.path.join(out, "problems.json"), records)
+    keep = lambda records: track_a.write_json(os.path.join(out, "problems.json"), records)
+    records = track_a.in_parallel(options["jobs"], lambda problem: prepare_one(*problem, out, options), problems_in(folder, options), keep)
     reasons = {}
     for record in records:
         if record["why"]:
