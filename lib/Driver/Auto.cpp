@@ -14,6 +14,7 @@
 #include "Version.h"
 #include "kb-opt/Policy/Search.h"
 #include "kb-opt/Support/Interrupt.h"
+#include "kbrt/Database.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Threading.h"
 #include <limits>
@@ -63,8 +64,9 @@ static llvm::Expected<size_t> keepEvidence(Context &context, const KnowledgeBase
       findings.push_back(finding);
   if (fresh.empty() && findings.empty())
     return size_t(0);
-  if (llvm::Error error = context.files.createDirectories(directory))
-    return std::move(error);
+  if (!kbrt::isDatabaseUrl(directory))
+    if (llvm::Error error = context.files.createDirectories(directory))
+      return std::move(error);
   if (llvm::Error error = appendEvidence(context.files, evidenceLog(directory), fresh, findings))
     return std::move(error);
   return fresh.size() + findings.size();

@@ -109,9 +109,7 @@ std::string kbopt::repliesFolder(const Context &context) {
   const Options &options = context.options;
   if (!options.repliesFolder.empty())
     return options.repliesFolder;
-  return (options.knowledgeDirectory.empty() ? userKnowledgeDirectory()
-                                             : options.knowledgeDirectory) +
-         "/replies";
+  return knowledgeFolder(options.knowledgeDirectory) + "/replies";
 }
 
 CompileLimits kbopt::compileLimits(const Context &context) {

@@ -31,9 +31,7 @@ static llvm::Expected<ExitStatus> dispatch(Context &context) {
   // Recipes are memory: a search without it does without them.
   if (!options.isAuto() || options.memory)
     for (const std::string &fault :
-         loadRecipes(context.files,
-                     recipesFolder(options.knowledgeDirectory.empty() ? userKnowledgeDirectory()
-                                                                      : options.knowledgeDirectory),
+         loadRecipes(context.files, recipesFolder(knowledgeFolder(options.knowledgeDirectory)),
                      context.passes, options.shippedKnowledge))
       context.err << "kb-opt: warning: " << fault << "\n";
   if (options.listPasses) {

@@ -4,6 +4,7 @@
 #include "Subcommands.h"
 #include "kb-opt/Eval/Cards.h"
 #include "kb-opt/Support/Error.h"
+#include "kbrt/Database.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Option/Arg.h"
 #include "llvm/Option/ArgList.h"
@@ -116,7 +117,14 @@ static void readDevice(InputArgList &arguments, Reader &reader, Options &options
   if (!arg)
     return;
   llvm::StringRef name = arg->getValue();
-  if (name == "cuda") {
+  llvm::StringRef url = name, kind;
+  if (!kbrt::isDatabaseUrl(url.str()))
+    std::tie(kind, url) = name.split(':');
+  if (kbrt::isDatabaseUrl(url.str()) && (kind.empty() || kind == "cpu" || kind == "cuda")) {
+    options.device = DeviceKind::Cluster;
+    options.clusterUrl = url.str();
+    options.clusterDevice = kind.str();
+  } else if (name == "cuda") {
     options.device = DeviceKind::Cuda;
   } else if (name.consume_front("cuda:")) {
     options.device = DeviceKind::Cuda;
@@ -135,7 +143,8 @@ static void readDevice(InputArgList &arguments, Reader &reader, Options &options
   } else if (name != "cpu") {
     reader.fail(llvm::Twine("unknown device '") + name + "'",
                 "it is cpu (times are modelled), cuda (a GPU of this machine; cuda:all, cuda:0,2: "
-                "several) or spool:DIR (a kb-run elsewhere)");
+                "several), spool:DIR (a kb-run elsewhere) or postgresql://... (workers behind a "
+                "database)");
   }
 }
 

@@ -37,7 +37,7 @@ def target : Value<"target", "<program>", "Program of that build to run (default
 def arch : Value<"arch", "<sm_NN>", "GPU architecture (default: the flags', the device's, else sm_90)">;
 def workload : Value<"workload", "<file>", "How to exercise the program (default: kb-workload comment, or main)">;
 def entry : Value<"entry", "<function>", "Function or kernel that --emit=workload describes (default: the first)">;
-def device : Value<"device", "<name>", "cpu (default), cuda, cuda:all, cuda:0,2, or spool:<dir> for a kb-run elsewhere">;
+def device : Value<"device", "<name>", "cpu (default), cuda, cuda:all, cuda:0,2, spool:<dir> or postgresql://... for kb-runs elsewhere">;
 def chip : Value<"chip", "<name>", "Chip that times are modelled for (default: the device's, else h200)">;
 }
 

@@ -38,8 +38,7 @@ static llvm::Error checkOutput(const std::string &file) {
 
 /// Fails if what a search teaches could not be kept: its folder is made where there is none.
 static llvm::Error checkKnowledge(const Options &options) {
-  llvm::SmallString<128> folder(options.knowledgeDirectory.empty() ? userKnowledgeDirectory()
-                                                                   : options.knowledgeDirectory);
+  llvm::SmallString<128> folder(knowledgeFolder(options.knowledgeDirectory));
   if (std::error_code code = fs::make_absolute(folder))
     return llvm::errorCodeToError(code);
   llvm::StringRef there = folder;

@@ -114,7 +114,8 @@ llvm::Expected<ExitStatus> list(const RecipesOptions &options) {
   auto known = foldedIn(options);
   if (!known)
     return known.takeError();
-  const auto recipes = knownRecipes(realFileSystem(), recipesFolder(options.knowledge));
+  const auto recipes =
+      knownRecipes(realFileSystem(), recipesFolder(knowledgeFolder(options.knowledge)));
   for (const KnownRecipe &each : recipes)
     llvm::outs() << each.name << ": "
                  << (!each.fault.empty() ? "cannot be used: " + each.fault
@@ -129,7 +130,8 @@ llvm::Expected<ExitStatus> list(const RecipesOptions &options) {
 
 llvm::Expected<KnownRecipe> recipeNamed(const RecipesOptions &options, StringRef name) {
   std::vector<std::string> names;
-  for (KnownRecipe &each : knownRecipes(realFileSystem(), recipesFolder(options.knowledge))) {
+  for (KnownRecipe &each :
+       knownRecipes(realFileSystem(), recipesFolder(knowledgeFolder(options.knowledge)))) {
     if (each.name == name)
       return std::move(each);
     names.push_back(each.name);
@@ -202,7 +204,8 @@ llvm::Expected<bool> testOne(const RecipesOptions &options, const KnownRecipe &r
 llvm::Expected<ExitStatus> test(const RecipesOptions &options) {
   std::vector<KnownRecipe> tested;
   if (options.words.size() == 1) {
-    for (KnownRecipe &each : knownRecipes(realFileSystem(), recipesFolder(options.knowledge)))
+    for (KnownRecipe &each :
+         knownRecipes(realFileSystem(), recipesFolder(knowledgeFolder(options.knowledge))))
       if (!each.folder.empty() && each.fault.empty() && each.retired.empty())
         tested.push_back(std::move(each));
   }
@@ -228,11 +231,11 @@ llvm::Expected<ExitStatus> retire(const RecipesOptions &options) {
     return recipe.takeError();
   if (recipe->retired.empty())
     if (llvm::Error error =
-            retireRecipe(realFileSystem(), recipesFolder(options.knowledge), recipe->name,
-                         llvm::join(llvm::drop_begin(options.words, 2), " ")))
+            retireRecipe(realFileSystem(), recipesFolder(knowledgeFolder(options.knowledge)),
+                         recipe->name, llvm::join(llvm::drop_begin(options.words, 2), " ")))
       return std::move(error);
   say("recipe '" + recipe->name + "' is retired: delete its line in " +
-      recipesFolder(options.knowledge) + "/retired to use it again");
+      recipesFolder(knowledgeFolder(options.knowledge)) + "/retired to use it again");
   return ExitStatus::Success;
 }
 
@@ -241,7 +244,8 @@ llvm::Expected<ExitStatus> from(const RecipesOptions &options) {
   order.before = options.words[1];
   order.after = options.words[2];
   order.name = options.name;
-  order.folder = options.output.empty() ? recipesFolder(options.knowledge) : options.output;
+  order.folder =
+      options.output.empty() ? recipesFolder(knowledgeFolder(options.knowledge)) : options.output;
   order.flags = options.flags;
   order.sandbox = options.sandbox;
   order.say = say;

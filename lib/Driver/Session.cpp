@@ -111,6 +111,8 @@ static llvm::Expected<std::unique_ptr<JobChannel>> openChannel(Session &session)
     spool.notice = std::move(notice);
     return createSpoolChannel(std::move(spool));
   }
+  if (session.cluster)
+    return session.cluster->channel("cuda", 0);
   auto open = [&](const std::string &name, const Card &card) {
     ProcessChannelOptions process;
     process.directory = session.folder.file(name + card.name);
@@ -147,6 +149,34 @@ static llvm::Expected<std::unique_ptr<JobChannel>> openChannel(Session &session)
   if (!counting)
     return counting.takeError();
   return createParallelChannel(std::move(cards), std::move(*counting));
+}
+
+/// The workers that the options name; decides whether times are measured. Null where they name
+/// none.
+static llvm::Expected<std::unique_ptr<QueueChannels>> openCluster(Context &context) {
+  if (context.options.device != DeviceKind::Cluster)
+    return nullptr;
+  QueueChannelOptions options;
+  options.url = context.options.clusterUrl;
+  options.notice = [&context](const std::string &text) {
+    context.progress.line("cluster: " + text);
+  };
+  auto cluster = QueueChannels::open(std::move(options));
+  if (!cluster)
+    return cluster;
+  auto hasGpu = (*cluster)->hasGpu();
+  if (!hasGpu)
+    return hasGpu.takeError();
+  if (context.options.clusterDevice == "cuda" && !*hasGpu)
+    return llvm::make_error<ToolError>(
+        "no worker of '" + context.options.clusterUrl + "' has a GPU",
+        std::vector<std::string>{"kb-run", "serve", context.options.clusterUrl}, 3, "",
+        "start 'kb-run serve " + context.options.clusterUrl + "' where the GPU is");
+  context.options.clusterHasGpu = *hasGpu && context.options.clusterDevice != "cpu";
+  context.progress.line(context.options.clusterHasGpu
+                            ? "cluster: times are measured on one GPU of its workers"
+                            : "cluster: its workers run the CPU device, and times are modelled");
+  return cluster;
 }
 
 /// The GPU that the options name; it decides architecture and chip where the user does not.
@@ -198,6 +228,9 @@ static unsigned judgeThreads() {
 }
 
 llvm::Expected<std::unique_ptr<Session>> kbopt::openSession(Context &context) {
+  auto cluster = openCluster(context);
+  if (!cluster)
+    return cluster.takeError();
   if (llvm::Error error = openInput(context))
     return std::move(error);
   if (llvm::Error error = openTarget(context))
@@ -211,6 +244,7 @@ llvm::Expected<std::unique_ptr<Session>> kbopt::openSession(Context &context) {
   if (!folder)
     return folder.takeError();
   auto session = std::make_unique<Session>(context, std::move(*folder));
+  session->cluster = std::move(*cluster);
   if (context.options.hasGpu()) {
     session->nvcc.linkUnits();
     if (llvm::Error error = openGpu(*session))
@@ -236,6 +270,15 @@ llvm::Expected<std::unique_ptr<Session>> kbopt::openSession(Context &context) {
   deviceOptions.staysRunning = true;
   deviceOptions.timings = &context.timings;
   deviceOptions.compiles = context.compiles.get();
+  if (session->cluster) {
+    auto runsThere = session->cluster->runsOnCpus(context.options.clusterHasGpu);
+    if (!runsThere)
+      return runsThere.takeError();
+    if (*runsThere)
+      deviceOptions.openChannel = [cluster = session->cluster.get()](uint64_t memoryBytes) {
+        return cluster->channel("cpu", memoryBytes);
+      };
+  }
   auto device = CpuDevice::create(context.runner, deviceOptions);
   if (!device)
     return device.takeError();

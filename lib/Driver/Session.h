@@ -14,6 +14,7 @@
 #include "kb-opt/Eval/CudaDevice.h"
 #include "kb-opt/Eval/JitCompiler.h"
 #include "kb-opt/Eval/Judge.h"
+#include "kb-opt/Eval/QueueChannel.h"
 #include "kb-opt/Store/Journal.h"
 #include "kb-opt/Support/Installation.h"
 #include "kb-opt/Target/ChipInfo.h"
@@ -43,8 +44,9 @@ struct Session {
   Workload workload;
   Signature signature;
   std::unique_ptr<Journal> journal;
-  std::unique_ptr<Device> device;  ///< the CPU device
-  std::unique_ptr<CudaDevice> gpu; ///< null: times are modelled
+  std::unique_ptr<QueueChannels> cluster; ///< null: devices are this machine's, or a spool's
+  std::unique_ptr<Device> device;         ///< the CPU device
+  std::unique_ptr<CudaDevice> gpu;        ///< null: times are modelled
   GpuFacts gpuFacts;
   std::vector<Card> cards{Card()}; ///< of this machine
   std::unique_ptr<RecordedCases> cases;

@@ -1,6 +1,7 @@
 //===- Subcommands.cpp ----------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "Subcommands.h"
+#include "ClusterCommand.h"
 #include "CompletionCommand.h"
 #include "LockCommand.h"
 #include "McpCommand.h"
@@ -25,6 +26,8 @@ static const std::vector<Subcommand> table = {
      runMcpCommand},
     {"recipes", "Make passes of programs before and after, list, explain, test and retire them",
      runRecipesCommand},
+    {"cluster", "Make a database of jobs, start, watch and stop its workers (docs/Cluster.md)",
+     runClusterCommand},
     {"completion", "Print a script that completes kb-opt's options in bash or zsh",
      runCompletionCommand},
 };

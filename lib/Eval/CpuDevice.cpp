@@ -24,6 +24,10 @@ constexpr uint64_t reservedBytes = uint64_t(96) << 30;
 /// Loading an image and writing results, beside the wall limit of the plan.
 constexpr double overheadSeconds = 30;
 
+/// What images for other machines are made for: Intel's since 2013, AMD's since 2015. Workers on
+/// older ones do not offer the CPU device.
+constexpr const char *portableCpu = "x86-64-v3";
+
 Error toolError(const ProcessRequest &request, const ProcessResult &run, const Twine &message) {
   return make_error<ToolError>(message.str(), request.argv, run.exitStatus, run.errorTail());
 }
@@ -93,6 +97,7 @@ Expected<DeviceImage> CpuDevice::buildImage(StringRef bitcode, const Digest &dig
                       : mode == RunMode::Count  ? kbrt::ImageMode::Count
                       : mode == RunMode::Oracle ? kbrt::ImageMode::Oracle
                                                 : kbrt::ImageMode::Search;
+  imageOptions.hostCpu = options.openChannel ? portableCpu : "";
   imageOptions.timings = options.timings;
   imageOptions.compiles = options.compiles;
   TimedPart timed(options.timings, "CPU images", toString(mode).str());
@@ -116,7 +121,7 @@ Expected<DeviceImage> CpuDevice::buildImage(StringRef bitcode, const Digest &dig
   Digest key = DigestBuilder()
                    .add("CPU image")
                    .add(cpuImageBuilder())
-                   .add(sys::getHostCPUName())
+                   .add(options.openChannel ? StringRef(portableCpu) : sys::getHostCPUName())
                    .add(digest)
                    .finish();
   Expected<CompileOutcome> outcome = compileThrough(options.compiles, key, make);
@@ -164,6 +169,8 @@ Expected<CpuDevice::Server> CpuDevice::takeServer(const Digest &owner, uint64_t 
       idle.erase(idle.begin() + i);
       return server;
     }
+  if (options.openChannel)
+    return Server{owner, memoryBytes, options.openChannel(memoryBytes)};
   ProcessChannelOptions channel;
   channel.directory = options.directory + "/server" + std::to_string(servers++);
   channel.kbRun = options.kbRun;

@@ -1,7 +1,9 @@
 //===- EvidenceLog.cpp - Union, and lines of a file -----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Knowledge/EvidenceLog.h"
+#include "DatabaseEvidence.h"
 #include "RecordJson.h"
+#include "kbrt/Database.h"
 
 using namespace kbopt;
 
@@ -36,6 +38,8 @@ llvm::Expected<Record> kbopt::parseRecord(llvm::StringRef line) {
 
 llvm::Expected<EvidenceSet> kbopt::readEvidence(FileSystem &fileSystem, llvm::StringRef path,
                                                 std::vector<BadLine> &bad) {
+  if (kbrt::isDatabaseUrl(path.str()))
+    return readDatabaseEvidence(path, bad);
   if (!fileSystem.exists(path))
     return EvidenceSet();
   llvm::Expected<std::string> bytes = fileSystem.read(path);
@@ -66,6 +70,8 @@ llvm::Error kbopt::appendEvidence(FileSystem &fileSystem, llvm::StringRef path,
                                   llvm::ArrayRef<Finding> findings) {
   if (records.empty() && findings.empty())
     return llvm::Error::success();
+  if (kbrt::isDatabaseUrl(path.str()))
+    return appendDatabaseEvidence(path, records, findings);
   for (const Finding &finding : findings)
     if (llvm::Error error = finding.check())
       return error;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kb-opt/Knowledge/KnowledgeBase.h"
 #include "kb-opt/Target/Builtin.h"
+#include "kbrt/Database.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -326,8 +327,13 @@ double kbopt::stateKinship(llvm::StringRef seen, const State &here) {
 
 std::string kbopt::userKnowledgeDirectory() { return userDataDirectory() + "/knowledge"; }
 
+std::string kbopt::knowledgeFolder(llvm::StringRef given) {
+  return given.empty() || kbrt::isDatabaseUrl(given.str()) ? userKnowledgeDirectory() : given.str();
+}
+
 std::string kbopt::evidenceLog(llvm::StringRef directory) {
-  return (directory + "/evidence.jsonl").str();
+  return kbrt::isDatabaseUrl(directory.str()) ? directory.str()
+                                              : (directory + "/evidence.jsonl").str();
 }
 
 EvidenceSet kbopt::builtinEvidence(llvm::StringRef device, std::vector<BadLine> &bad) {

@@ -9,6 +9,8 @@
 #include "Hold.h"
 #include "Screen.h"
 #include "Serve.h"
+#include "Worker.h"
+#include "kbrt/Database.h"
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -27,6 +29,8 @@ Usage: kb-run [options] JOB.json
        kb-run [options] --plan=FOLDER --image=FILE [--outputs=FOLDER] [--result=FILE]
        kb-run serve -
        kb-run serve FOLDER [--once] [--blob-bytes=N]
+       kb-run serve postgresql://... [-jN] [--once] [--lease=S] [--cache=FOLDER] [--blob-bytes=N]
+                                     [--unsafe-no-sandbox]
        kb-run hold
        kb-run devices
        kb-run compile REQUEST.json
@@ -36,7 +40,9 @@ four options say what is needed and everything else has its default value.
 
 serve answers jobs: from standard input, one a line, each answered by a line on standard output; or
 from a spool folder that may be shared with other machines, until it is stopped, with --once until
-there are no more jobs; of the files that came with jobs it keeps the latest N bytes (8 GiB).
+there are no more jobs; of the files that came with jobs it keeps the latest N bytes (8 GiB). Or it
+takes jobs from a database (docs/Cluster.md), N at once, each behind walls; a job is another worker's
+if this one is silent for S seconds (30); --cache holds files for jobs, a temporary folder else.
 hold keeps the inputs and results of one program on the device and answers jobs about candidates for
 it, from standard input, one a line. devices prints what is known of the CUDA device as JSON. compile
 makes machine code by NVRTC, without a device.
@@ -173,6 +179,40 @@ std::optional<Outcome> execute(const CommandLine &line) {
                     line.folder);
 }
 
+/// False if \p word is no option of a spool's server, or of a database's worker.
+bool readServeOption(const std::string &word, bool isWorker, WorkerOptions &options) {
+  auto value = [&](const char *name, auto read) {
+    const size_t length = strlen(name);
+    if (word.compare(0, length, name) != 0 || word.size() == length)
+      return false;
+    char *end = nullptr;
+    read(word.c_str() + length, &end);
+    return !*end;
+  };
+  if (word == "--once")
+    return options.once = true;
+  if (value("--blob-bytes=",
+            [&](const char *text, char **end) { options.mostBlobBytes = strtoull(text, end, 10); }))
+    return true;
+  if (!isWorker)
+    return false;
+  if (word == "--unsafe-no-sandbox")
+    return !(options.sandboxed = false);
+  if (word.starts_with("--cache=") && word.size() > 8) {
+    options.cacheFolder = word.substr(8);
+    return true;
+  }
+  return value("--lease=",
+               [&](const char *text, char **end) { options.leaseSeconds = strtod(text, end); })
+             ? options.leaseSeconds >= 1
+         : value("--pretend=",
+                 [&](const char *text, char **end) { options.pretendSeconds = strtod(text, end); })
+             ? options.pretendSeconds >= 0
+             : value("-j", [&](const char *text,
+                               char **end) { options.jobs = unsigned(strtoul(text, end, 10)); }) &&
+                   options.jobs >= 1;
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -180,22 +220,19 @@ int main(int argc, char **argv) {
   setrlimit(RLIMIT_CORE, &noCore);
   std::vector<std::string> words(argv + 1, argv + argc);
   if (!words.empty() && words[0] == "serve") {
-    bool once = false, isGood = words.size() >= 2;
-    uint64_t mostBlobBytes = uint64_t(8) << 30;
-    for (size_t i = 2; i < words.size(); ++i) {
-      const std::string option = "--blob-bytes=", &word = words[i];
-      char *end = nullptr;
-      if (word == "--once")
-        once = true;
-      else if (word.compare(0, option.size(), option) == 0 && word.size() > option.size())
-        mostBlobBytes = strtoull(word.c_str() + option.size(), &end, 10);
-      else
-        isGood = false;
-      isGood &= !end || !*end;
-    }
+    WorkerOptions options;
+    bool isGood = words.size() >= 2;
+    options.url = isGood ? words[1] : "";
+    const bool isWorker = kbrt::isDatabaseUrl(options.url);
+    for (size_t i = 2; i < words.size(); ++i)
+      isGood &= readServeOption(words[i], isWorker, options);
     if (!isGood || (words[1] == "-" && words.size() > 2))
-      return usage("serve takes a folder, or - for standard input");
-    return words[1] == "-" ? servePipe() : serveSpool(words[1], once, mostBlobBytes);
+      return usage("serve takes a folder, the address of a database, or - for standard input, and "
+                   "the options of each");
+    if (isWorker)
+      return serveDatabase(options);
+    return words[1] == "-" ? servePipe()
+                           : serveSpool(words[1], options.once, options.mostBlobBytes);
   }
   if (words.size() == 1 && words[0] == "hold")
     return hold();

@@ -41,9 +41,10 @@ enum class Emit {
 
 /// Where programs are executed and times come from.
 enum class DeviceKind {
-  Cpu,  ///< the CPU device; times are modelled
-  Cuda, ///< a GPU of this machine
-  Spool ///< a GPU that a `kb-run serve` answers for
+  Cpu,     ///< the CPU device; times are modelled
+  Cuda,    ///< a GPU of this machine
+  Spool,   ///< a GPU that a `kb-run serve` answers for
+  Cluster, ///< workers behind a database: their GPUs, else their CPU devices
 };
 
 struct Options {
@@ -75,7 +76,10 @@ struct Options {
   DeviceKind device = DeviceKind::Cpu;
   std::string cards; ///< of this machine: empty: the first; "all"; or "0,2"
   std::string spoolFolder;
-  std::string chip; ///< empty: the device's, without one the h200
+  std::string clusterUrl;     ///< of the database
+  std::string clusterDevice;  ///< "cpu" or "cuda"; empty: what workers have
+  bool clusterHasGpu = false; ///< decided when the session is opened
+  std::string chip;           ///< empty: the device's, without one the h200
 
   std::string strategy; ///< "rollout" where not given
   unsigned trajectories = 10, steps = 10;
@@ -110,7 +114,9 @@ struct Options {
   bool sandbox = true;
   bool help = false, version = false;
 
-  bool hasGpu() const { return device != DeviceKind::Cpu; }
+  bool hasGpu() const {
+    return device == DeviceKind::Cluster ? clusterHasGpu : device != DeviceKind::Cpu;
+  }
   bool isAuto() const { return passes == "auto"; }
 };
 

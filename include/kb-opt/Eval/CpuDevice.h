@@ -33,6 +33,9 @@ struct CpuDeviceOptions {
   /// Jobs of one program go to a kb-run that stays and runs each in a process of its own, without a
   /// new sandbox for each of them.
   bool staysRunning = false;
+  /// Where jobs go in the place of a kb-run of this machine, with a limit of address space; images
+  /// are then made for any machine of this kind.
+  std::function<std::unique_ptr<JobChannel>(uint64_t memoryBytes)> openChannel = {};
   /// Receives the parts of every build, if there.
   Timings *timings = nullptr;
   /// Where images are kept between runs; null: nowhere.

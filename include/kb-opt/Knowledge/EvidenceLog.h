@@ -47,15 +47,16 @@ private:
   std::map<Digest, Finding> concluded;
 };
 
-/// Reads a log. Bad lines are reported in \p bad and skipped; an absent file
-/// is an empty set; a file that cannot be read is a `StoreError`.
+/// Reads a log, or the database that \p path is the address of. Bad lines are reported in \p bad
+/// and skipped; an absent file is an empty set; a file that cannot be read is a `StoreError`.
 llvm::Expected<EvidenceSet> readEvidence(FileSystem &fileSystem, llvm::StringRef path,
                                          std::vector<BadLine> &bad);
 /// The same of text; \p path is for \p bad.
 EvidenceSet parseEvidenceLog(llvm::StringRef text, llvm::StringRef path, std::vector<BadLine> &bad);
 /// Appends one line per record, all in one write under a lock, so that a full
 /// disk leaves the log as it was; the folder must exist. A finding whose `check`
-/// fails is its error, and nothing is written.
+/// fails is its error, and nothing is written. A database keeps of two records with one id the
+/// earlier.
 llvm::Error appendEvidence(FileSystem &fileSystem, llvm::StringRef path,
                            llvm::ArrayRef<Evidence> records, llvm::ArrayRef<Finding> findings = {});
 

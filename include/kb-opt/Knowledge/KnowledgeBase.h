@@ -135,7 +135,10 @@ double stateKinship(llvm::StringRef seen, const State &here);
 /// Where the user's own knowledge lies: `userDataDirectory()/knowledge`, with
 /// evidence.jsonl and, where wanted, devices/*.json.
 std::string userKnowledgeDirectory();
-/// evidence.jsonl in \p directory.
+/// The folder of \p given knowledge, for what lies beside the evidence: the user's where it is
+/// empty or the address of a database.
+std::string knowledgeFolder(llvm::StringRef given);
+/// evidence.jsonl in \p directory, or the database whose address it is.
 std::string evidenceLog(llvm::StringRef directory);
 
 /// The records of \p device that come with kb-opt (knowledge/evidence), and the findings that

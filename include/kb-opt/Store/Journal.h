@@ -1,9 +1,9 @@
 //===- Journal.h - Every outside effect, kept ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Owns the SQLite file that answers a request it has seen before: a compile, a
-// recording, a measurement. A killed run, started again, asks the same requests
-// and is answered from here. It does not know what the bytes mean.
+// Owns the memory that answers a request it has seen before: a compile, a
+// recording, a measurement. It lies in a SQLite file, or in a database. A killed run, started
+// again, asks the same requests and is answered from here. It does not know what the bytes mean.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_STORE_JOURNAL_H
@@ -26,11 +26,11 @@ namespace kbopt {
 /// versions of the tools among it.
 class Journal {
 public:
-  /// Opens or creates \p path with its folders. Errors are `StoreError`s that
-  /// name \p path: it cannot be created or written, it was written by a newer
-  /// version, another process holds it longer than \p busyMilliseconds, or it
-  /// is corrupt; a corrupt file is renamed to `PATH.corrupt-N` first, so that
-  /// nothing is lost and the next open starts afresh.
+  /// Opens or creates \p path with its folders, or opens the database that it is the address of.
+  /// Errors are `StoreError`s that name \p path: it cannot be created or written, it was written by
+  /// a newer version, another process holds it longer than \p busyMilliseconds, or it is corrupt; a
+  /// corrupt file is renamed to `PATH.corrupt-N` first, so that nothing is lost and the next open
+  /// starts afresh.
   static llvm::Expected<std::unique_ptr<Journal>> open(llvm::StringRef path,
                                                        unsigned busyMilliseconds = 20000);
   /// Keeps everything in memory and nothing on disk: for `--no-journal`.
