@@ -50,7 +50,7 @@ kbopt_layer(Driver PCH Clang
 kbopt_layer(passes USES Analysis Rewrite)
 kbopt_layer(tools/kb-opt USES Driver)
 kbopt_layer(tools/bundle USES Support Driver)
-kbopt_layer(tools/kb-knowledge USES Support Knowledge)
+kbopt_layer(tools/kb-knowledge USES Support Knowledge kbrt)
 kbopt_layer(tools/kb-opt-cc)
 kbopt_layer(tools/kbopt-clang USES Findings Rewrite)
 kbopt_layer(tools/kb-run USES kbrt)

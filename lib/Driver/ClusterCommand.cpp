@@ -21,7 +21,8 @@ with --device=postgresql://..., a worker is 'kb-run serve postgresql://...'. Pas
   init               Make the tables, or bring them to this release; the roles kbopt_worker and
                      kbopt_search, where the user may
     --blobs=<dir>      Keep large files in a folder that all machines see
-    --blob-bytes=<n>   From that size on (default 1 MiB)
+    --blob-bytes=<n>   From that size on (default 1048576)
+    --keep-bytes=<n>   Forget files that were not used for longest beyond that (default 64 GiB)
   submit             Start workers by Slurm: writes a script for sbatch and hands it over
     --workers=<n>      So many (default 1), as a job array
     --gpus=<n>         GPUs of each (default 1; 0: the CPU device alone)
@@ -60,15 +61,21 @@ static llvm::Error readOption(StringRef word, ClusterOptions &options) {
       return usageError("'" + whole + "' needs a number from " + std::to_string(least) + " on");
     return llvm::Error::success();
   };
+  auto bytes = [&](std::string &into) -> llvm::Error {
+    uint64_t value = 0;
+    into = word.str();
+    return word.getAsInteger(10, value) ? usageError("'" + whole + "' needs a number of bytes")
+                                        : llvm::Error::success();
+  };
   const bool isInit = options.verb == "init", isSubmit = options.verb == "submit",
              isStatus = options.verb == "status", isStop = options.verb == "stop";
   if (isInit && word.consume_front("--blobs="))
     options.blobFolder = word.str();
-  else if (isInit && word.consume_front("--blob-bytes=")) {
-    unsigned bytes = 0;
-    options.blobBytes = word.str();
-    return number(bytes, 0);
-  } else if (isSubmit && word.consume_front("--workers="))
+  else if (isInit && word.consume_front("--blob-bytes="))
+    return bytes(options.blobBytes);
+  else if (isInit && word.consume_front("--keep-bytes="))
+    return bytes(options.keepBytes);
+  else if (isSubmit && word.consume_front("--workers="))
     return number(options.workers, 1);
   else if (isSubmit && word.consume_front("--gpus="))
     return number(options.gpus, 0);
@@ -128,7 +135,8 @@ static llvm::Error initCluster(const ClusterOptions &options, kbrt::Database &da
   if (!kbrt::migrateDatabase(database, notes, failure))
     return databaseError(options, failure);
   for (const auto &[name, value] :
-       {std::pair("blob-folder", options.blobFolder), std::pair("blob-bytes", options.blobBytes)})
+       {std::pair("blob-folder", options.blobFolder), std::pair("blob-bytes", options.blobBytes),
+        std::pair("keep-bytes", options.keepBytes)})
     if (!value.empty() && !kbrt::setQueueSetting(database, name, value, failure))
       return databaseError(options, failure);
   for (const std::string &note : notes)

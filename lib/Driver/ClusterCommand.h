@@ -21,7 +21,7 @@ int runClusterCommand(llvm::ArrayRef<const char *> arguments);
 struct ClusterOptions {
   std::string verb, url;
   // init
-  std::string blobFolder, blobBytes;
+  std::string blobFolder, blobBytes, keepBytes;
   // submit
   unsigned workers = 1, gpus = 1;
   std::string partition, account, time, kbRun, script;

@@ -33,18 +33,31 @@ static DatabaseFailure newer(unsigned version) {
           "use the newer kb-opt"};
 }
 
-/// The statements of one transaction. Whoever comes second waits for the lock, finds the table
-/// with the version, and fails without a change.
+/// The statements of one transaction, which others wait for.
+static std::string alone(const std::string &statements) {
+  return "BEGIN; SELECT pg_advisory_xact_lock(" + std::string(lockKey) + ");" + statements +
+         "COMMIT;";
+}
+
+static bool runAlone(Database &database, const std::string &statements, DatabaseFailure &failure) {
+  if (database.run(alone(statements), {}, failure))
+    return true;
+  DatabaseFailure ignored;
+  database.run("ROLLBACK", {}, ignored);
+  return false;
+}
+
+/// The second of two finds the table with the version, and fails without a change.
 static std::string stepTo(unsigned version) {
-  std::string text = "BEGIN; SELECT pg_advisory_xact_lock(" + std::string(lockKey) + ");";
+  std::string text;
   if (version == 1)
     text += "CREATE SCHEMA IF NOT EXISTS kbopt;"
             "CREATE TABLE kbopt.version (number integer NOT NULL);"
             "INSERT INTO kbopt.version VALUES (0);";
   text += "DO $$ BEGIN UPDATE kbopt.version SET number = " + std::to_string(version) +
           " WHERE number = " + std::to_string(version - 1) +
-          "; IF NOT FOUND THEN RAISE 'somebody else migrates this database'; END IF; END $$;";
-  return text + migrations[version - 1] + "COMMIT;";
+          "; IF NOT FOUND THEN RAISE 'another process migrates this database'; END IF; END $$;";
+  return text + migrations[version - 1];
 }
 
 bool migrateDatabase(Database &database, std::vector<std::string> &notes,
@@ -63,9 +76,8 @@ bool migrateDatabase(Database &database, std::vector<std::string> &notes,
   std::optional<unsigned> version = versionOf(database, failure);
   while (version && *version < databaseSchemaVersion()) {
     const unsigned before = *version;
-    if (!database.run(stepTo(before + 1), {}, failure)) {
+    if (!runAlone(database, stepTo(before + 1), failure)) {
       DatabaseFailure ignored;
-      database.run("ROLLBACK", {}, ignored);
       version = versionOf(database, ignored); // another process may have done it
       if (!version || *version == before)
         return false;
@@ -75,7 +87,7 @@ bool migrateDatabase(Database &database, std::vector<std::string> &notes,
   }
   if (version && *version > databaseSchemaVersion())
     failure = newer(*version);
-  return version == databaseSchemaVersion() && database.run(grants, {}, failure);
+  return version == databaseSchemaVersion() && runAlone(database, grants, failure);
 }
 
 bool checkDatabaseSchema(Database &database, DatabaseFailure &failure) {

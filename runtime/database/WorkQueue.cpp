@@ -60,9 +60,10 @@ std::optional<WorkerCounts> countWorkers(Database &database, const QueuedJob &jo
 
 std::optional<JobState> jobState(Database &database, const std::string &name,
                                  DatabaseFailure &failure) {
-  auto rows = database.run("SELECT state, status, result, observables, worker FROM kbopt.jobs"
-                           " WHERE name = $1",
-                           {name}, failure);
+  auto rows =
+      database.run("SELECT state, status, result, observables, worker, asker FROM kbopt.jobs"
+                   " WHERE name = $1",
+                   {name}, failure);
   if (!rows)
     return std::nullopt;
   JobState state;
@@ -73,7 +74,7 @@ std::optional<JobState> jobState(Database &database, const std::string &name,
                : row[0] == "running" ? JobState::Running
                                      : JobState::Waiting;
   state.answer = {row[1].value_or(""), row[2].value_or(""), row[4].value_or(""),
-                  row[3].value_or("")};
+                  row[5].value_or(""), row[3].value_or("")};
   return state;
 }
 

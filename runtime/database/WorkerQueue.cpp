@@ -10,6 +10,9 @@ static DatabaseValue orNull(const std::string &text) {
   return text.empty() ? DatabaseValue(std::nullopt) : DatabaseValue(text);
 }
 
+/// Of files, where the settings do not say.
+static constexpr uint64_t defaultKeptBytes = uint64_t(64) << 30;
+
 static std::string secondsText(double seconds) { return std::to_string(seconds) + " seconds"; }
 
 /// As PostgreSQL writes an array of names.
@@ -140,11 +143,16 @@ std::vector<std::string> WorkerQueue::tidy(double seconds, DatabaseFailure &fail
                " $1::interval",
                {age}, failure);
   database.run("DELETE FROM kbopt.workers WHERE seen < now() - $1::interval", {age}, failure);
-  auto rows = database.run("DELETE FROM kbopt.blobs WHERE used < now() - $1::interval"
-                           " AND NOT EXISTS (SELECT FROM kbopt.jobs WHERE state <> 'answered' AND"
-                           " strpos(request, digest) > 0) RETURNING CASE WHEN content IS NULL THEN"
-                           " digest END",
-                           {age}, failure);
+  // The sum of what was used later than a file, and its own size, say whether there is room for it.
+  auto rows = database.run(
+      "DELETE FROM kbopt.blobs b USING (SELECT digest, sum(bytes) OVER (ORDER BY used DESC, digest)"
+      " > coalesce((SELECT value::bigint FROM kbopt.settings WHERE name = 'keep-bytes'), "
+      "$2::bigint)"
+      " AS many FROM kbopt.blobs) s WHERE s.digest = b.digest AND (used < now() - $1::interval OR"
+      " (many AND used < now() - interval '10 minutes')) AND NOT EXISTS (SELECT FROM kbopt.jobs"
+      " WHERE state <> 'answered' AND strpos(request, b.digest) > 0) RETURNING CASE WHEN content IS"
+      " NULL THEN b.digest END",
+      {age, std::to_string(defaultKeptBytes)}, failure);
   for (const DatabaseRow &row : rows.value_or(DatabaseRows()))
     if (row[0])
       outside.push_back(*row[0]);

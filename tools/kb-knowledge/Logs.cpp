@@ -3,6 +3,7 @@
 #include "Verbs.h"
 #include "kb-opt/Knowledge/Prune.h"
 #include "kb-opt/Knowledge/Trajectory.h"
+#include "kbrt/Database.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -42,8 +43,9 @@ llvm::Expected<ExitStatus> kbopt::runMerge(const Arguments &arguments) {
   for (const auto &[id, finding] : sources.findings())
     if (!target->contains(id))
       findings.push_back(finding);
+  const bool isDatabase = kbrt::isDatabaseUrl(path);
   llvm::StringRef folder = llvm::sys::path::parent_path(path);
-  if (!folder.empty())
+  if (!isDatabase && !folder.empty())
     if (llvm::Error error = realFileSystem().createDirectories(folder))
       return std::move(error);
   if (llvm::Error error = appendEvidence(realFileSystem(), path, attempts, findings))
@@ -52,7 +54,9 @@ llvm::Expected<ExitStatus> kbopt::runMerge(const Arguments &arguments) {
   for (const std::string &word : llvm::drop_begin(arguments.words))
     if (llvm::sys::fs::is_directory(word))
       folders.push_back(word);
-  llvm::Expected<size_t> recipes = mergeRecipes(folder.empty() ? "." : folder, folders);
+  // A database has evidence alone.
+  llvm::Expected<size_t> recipes =
+      isDatabase ? size_t(0) : mergeRecipes(folder.empty() ? "." : folder, folders);
   if (!recipes)
     return recipes.takeError();
   size_t added = attempts.size() + findings.size();

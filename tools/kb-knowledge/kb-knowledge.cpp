@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Verbs.h"
 #include "kb-opt/Support/FileSystem.h"
+#include "kbrt/Database.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -172,7 +173,7 @@ std::string kbopt::logNamed(llvm::StringRef word) {
 }
 
 llvm::Expected<EvidenceSet> kbopt::readLog(const std::string &path, std::vector<BadLine> &bad) {
-  if (!realFileSystem().exists(path))
+  if (!kbrt::isDatabaseUrl(path) && !realFileSystem().exists(path))
     return llvm::make_error<UsageError>(
         "no evidence log '" + path + "'",
         "kb-opt -passes=auto writes one; name it, or leave it out for the user's own");

@@ -70,7 +70,7 @@ private:
   bool keepLease(const kbrt::TakenJob &job);
   bool patiently(const std::function<bool(kbrt::DatabaseFailure &)> &statement);
   Outcome plain(const char *status, const std::string &message) const {
-    return {status, plainResult("job", status, message, "", nullptr), "", ""};
+    return {status, plainResult("job", status, message, "", nullptr), "", "", ""};
   }
 
   const WorkerOptions options;
@@ -171,7 +171,7 @@ std::optional<Worker::Outcome> Worker::ask(const std::string &line, const kbrt::
       std::string status = json.is_object() ? json.value("status", "") : "";
       if (status.empty())
         return plain("internal", "kb-run gave no result");
-      return Outcome{status, text, "", ""};
+      return Outcome{status, text, "", "", ""};
     }
     case PipedServer::Reply::Late:
       return plain("timeout", "kb-run gave " + text);

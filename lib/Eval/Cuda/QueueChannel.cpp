@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Owns the asker's side of a database of jobs (docs/Cluster.md): which job is the
-// same as another, which workers may do it, and when nobody will. The worker's
+// same as another, which workers may do it, and when none will. The worker's
 // side is tools/kb-run/Worker.cpp.
 //
 //===----------------------------------------------------------------------===//
@@ -52,7 +52,7 @@ private:
   Expected<std::string> sendFile(const std::string &path);
   Expected<SentSubject> send(const JobSubject &subject);
   Error choosePlace(const JobRequest &request, kbrt::QueuedJob &job);
-  std::string nameOf(const kbrt::QueuedJob &job, bool isMeasured);
+  std::string nameOf(const kbrt::QueuedJob &job, bool isOwn);
   Expected<kbrt::QueueAnswer> await(const kbrt::QueuedJob &job);
   Error checkWorkers(const kbrt::QueuedJob &job, double waited, bool &isTold);
 
@@ -130,13 +130,15 @@ Error QueueChannel::choosePlace(const JobRequest &request, kbrt::QueuedJob &job)
   return Error::success();
 }
 
-/// Two searches that ask the same are answered once; one search that asks the same twice wants two
-/// answers, and a measurement is of its own time.
-std::string QueueChannel::nameOf(const kbrt::QueuedJob &job, bool isMeasured) {
+/// Searches that ask the same are answered once, unless a question is of one search alone. The CPU
+/// device says the same twice; of a GPU two questions want two answers.
+std::string QueueChannel::nameOf(const kbrt::QueuedJob &job, bool isOwn) {
   std::string content = kbrt::sha256(job.request + "\n" + job.device + "\n" + job.product + "\n" +
                                      job.gpu + "\n" + std::to_string(job.memoryBytes) + "\n" +
-                                     kbrt::queueRelease + "\n" + (isMeasured ? link->asker() : ""))
+                                     kbrt::queueRelease + "\n" + (isOwn ? link->asker() : ""))
                             .substr(0, 32);
+  if (device == "cpu" && !isOwn)
+    return content;
   std::lock_guard<std::mutex> lock(state->mutex);
   unsigned times = state->asked[content]++;
   return times ? content + "-" + std::to_string(times) : content;
@@ -221,7 +223,6 @@ Expected<JobAnswer> QueueChannel::run(const JobRequest &request) {
   kbrt::QueuedJob job;
   if (Error error = choosePlace(request, job))
     return std::move(error);
-  const bool isMeasured = request.fields.get("timing") || request.fields.get("profile");
   job.kind =
       request.subject.image.empty() ? "facts"
       : request.baseline            ? "timing"
@@ -233,13 +234,21 @@ Expected<JobAnswer> QueueChannel::run(const JobRequest &request) {
   job.device = device;
   job.memoryBytes = memoryBytes;
   job.seconds = request.limitSeconds;
+  bool isOwn = job.kind == "facts" || job.kind == "timing" || job.kind == "profile";
   for (unsigned attempt = 1;; ++attempt) {
-    job.name = nameOf(job, isMeasured || job.kind == "facts");
+    job.name = nameOf(job, isOwn);
     Expected<kbrt::QueueAnswer> answered = await(job);
     if (!answered)
       return answered.takeError();
-    if (answered->status == "environment" && attempt < mostAttempts)
-      continue; // another worker may have what this one lacks
+    // Another worker may have what that one lacked. And a machine in trouble at another time says
+    // nothing about now.
+    StringRef status = answered->status;
+    const bool isOthers = answered->asker != link->asker();
+    if (attempt < mostAttempts &&
+        (status == "environment" || (isOthers && (status == "timeout" || status == "crash")))) {
+      isOwn = true;
+      continue;
+    }
     Expected<json::Object> result = parseResult(answered->result, "worker " + answered->worker);
     if (!result)
       return result.takeError();

@@ -13,7 +13,7 @@ using namespace llvm;
 
 namespace kbopt {
 
-/// An outage that is over sooner is nobody's business.
+/// An outage that is over sooner is not told.
 static constexpr double tellSeconds = 3;
 
 static std::string newName() {

@@ -89,7 +89,7 @@ private:
 
 /// Whether \p text names a PostgreSQL database (postgresql:// or postgres://).
 bool isDatabaseUrl(std::string_view text);
-/// Whether libpq can be loaded and reads \p url, and \p url has no password: everybody on the
+/// Whether libpq can be loaded and reads \p url, and \p url has no password: every user of the
 /// machine could read it there, and it would stand in logs. If not, \p failure says why.
 bool checkDatabaseUrl(const std::string &url, DatabaseFailure &failure);
 

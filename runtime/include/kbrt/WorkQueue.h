@@ -35,6 +35,7 @@ struct QueuedJob {
 
 struct QueueAnswer {
   std::string status, result, worker;
+  std::string asker;       ///< whose question it is
   std::string observables; ///< digest of a file; empty: none
 };
 
@@ -85,7 +86,7 @@ public:
 
   /// Also where it was announced before. False with \p failure.
   bool announce(DatabaseFailure &failure);
-  /// Tells that the worker is there. \p isStopped: somebody asked it to stop.
+  /// Tells that the worker is there. \p isStopped: the database was asked it to stop.
   bool greet(bool &isStopped, DatabaseFailure &failure);
   bool depart(DatabaseFailure &failure);
   /// The oldest job that this worker can do; nothing if there is none, or with a failure's message.
@@ -98,8 +99,9 @@ public:
   bool giveBack(const TakenJob &job, DatabaseFailure &failure);
   /// Jobs whose lease ran out wait again, and are answered at the last attempt. Returns how many.
   std::optional<unsigned> reclaim(DatabaseFailure &failure);
-  /// Forgets what was answered, and files that were not used, for \p seconds. Returns the digests
-  /// of files whose content is not in the database.
+  /// Forgets what was answered, and files that were not used, for \p seconds; of the others those
+  /// not used for longest, for ten minutes at least, until all have the bytes of the setting
+  /// "keep-bytes" (64 GiB). Returns the digests of files whose content is not in the database.
   std::vector<std::string> tidy(double seconds, DatabaseFailure &failure);
 
 private:
@@ -138,8 +140,8 @@ private:
   uint64_t mostBytes = 0; ///< of a file in the database, where there is a folder
 };
 
-/// The settings by name: "blob-folder" (an absolute path) and "blob-bytes" (from which size on
-/// files go there; 1 MiB).
+/// The settings by name: "blob-folder" (an absolute path), "blob-bytes" (from which size on files
+/// go there; 1 MiB) and "keep-bytes" (of all files).
 bool setQueueSetting(Database &database, const std::string &name, const std::string &value,
                      DatabaseFailure &failure);
 

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Searches whose candidates are run by workers of a database. Usage: searches.py TEST FOLDER PROGRAM; each function check_… below is a test."""
+import contextlib
+import pathlib
+import subprocess
+import sys
+
+from cluster import FOLDER, init, run, started, worker
+
+PROGRAM = pathlib.Path(sys.argv[3])
+
+OPTIONS = ["-passes=auto", "--budget-candidates=1", "--trajectories=1", "--seed=1"]
+
+
+def words(name, *more):
+    """kb-opt on the program, with knowledge and journal of its own."""
+    folder = FOLDER / name
+    folder.mkdir(parents=True, exist_ok=True)
+    own = [f"--knowledge={folder}/knowledge", f"--journal={folder}/journal.sqlite", "-o", str(folder / "kept.cu")]
+    return ["kb-opt", *OPTIONS, *(word for word in own if word.split("=")[0] not in [each.split("=")[0] for each in more]), *more, str(PROGRAM)]
+
+
+def kept(name):
+    return (FOLDER / name / "kept.cu").read_text()
+
+
+def result_of(text):
+    return [line for line in text.splitlines() if line.startswith(("result:", "proven:"))]
+
+
+@contextlib.contextmanager
+def searching(command):
+    """The process of a search, which ends with the block."""
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def until(process, words):
+    """The first line of standard error with these words."""
+    for line in process.stderr:
+        if words in line:
+            return line
+    raise AssertionError(f"the search ended without a word about '{words}'")
+
+
+def check_search():
+    """A search by two workers gives what one machine gives, and two searches that ask the same are answered once."""
+    alone = run(*words("alone"))
+    assert alone.returncode in (0, 4), alone.stderr
+    stack, database = started()
+    with stack, worker(database.url), worker(database.url):
+        device = f"--device={database.url}"
+        first, second = (subprocess.Popen(words(name, device), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for name in ("first", "second"))
+        said = [each.communicate()[1] for each in (first, second)]
+        assert [first.returncode, second.returncode] == [alone.returncode] * 2, said
+        assert kept("first") == kept("second") == kept("alone")
+        assert result_of(said[0]) == result_of(said[1]) == result_of(alone.stderr)
+        assert "its workers run the CPU device, and times are modelled" in said[0], said[0]
+        asked, done = map(int, database.sql("select count(*), sum(attempts) from kbopt.jobs").split("|"))
+        assert asked == done, (asked, done)
+        # A third search asks nothing new: the names of its jobs are those of their content.
+        third = run(*words("third", device))
+        assert third.returncode == alone.returncode and kept("third") == kept("alone"), third.stderr
+        new = database.sql(f"select name, kind, status, request from kbopt.jobs order by id offset {asked}")
+        assert not new, new
+        assert database.sql("select count(distinct worker) from kbopt.jobs") == "2"
+
+
+def check_evidence():
+    """Evidence and journal lie in the database: another run is answered from there, and its evidence goes to files and back."""
+    stack, database = started()
+    with stack:
+        there = [f"--knowledge={database.url}", f"--journal={database.url}"]
+        first = run(*words("first", "-v", *there))
+        assert first.returncode in (0, 4) and f"in {database.url}" in first.stderr and " carried out" in first.stderr, first.stderr
+        answers = database.sql("select count(*) from kbopt.answers")
+        second = run(*words("second", "-v", *there))
+        assert kept("second") == kept("first"), second.stderr
+        count = database.sql("select count(*) from kbopt.evidence")
+        exported = FOLDER / "exported"
+        exported.mkdir()
+        moved = run("kb-knowledge", "merge", exported, database.url)
+        assert moved.returncode == 0, moved
+        lines = (exported / "evidence.jsonl").read_text().splitlines()
+        assert len(lines) == int(count) > 0
+        database.sql("truncate kbopt.evidence")
+        for _ in range(2):
+            back = run("kb-knowledge", "merge", database.url, exported)
+            assert back.returncode == 0, back
+            assert database.sql("select count(*) from kbopt.evidence") == count
+
+
+def check_full():
+    """A full disk: files wait until there is room, and nothing is lost."""
+    small = FOLDER / "small"
+    small.mkdir(parents=True)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k,mode=777", "none", small]).returncode:
+        print("no file system of a limited size can be mounted here")
+        return
+    try:
+        stack, database = started()
+        with stack, worker(database.url):
+            init(database.url, f"--blobs={small}", "--blob-bytes=1000")
+            (small / "filler").write_bytes(bytes(500000))
+            with searching(words("first", f"--device={database.url}")) as search:
+                said = until(search, "cannot write to the folder")
+                assert "No space left on device" in said, said
+                subprocess.run(["mount", "-o", "remount,size=400m", small], check=True)
+                said = search.communicate()[1]
+            assert search.returncode in (0, 4) and "result: " in said, said
+    finally:
+        subprocess.run(["umount", small], check=True)
+
+
+def check_nobody():
+    """Without a worker a search says so, and what to start."""
+    stack, database = started()
+    with stack:
+        with searching(words("first", f"--device={database.url}")) as search:
+            line = until(search, "no worker has the CPU device")
+            assert f"start 'kb-run serve {database.url}'" in line, line
+            with worker(database.url):
+                search.communicate(timeout=120)
+            assert search.returncode in (0, 4)
+        refused = run(*words("second", f"--device=cuda:{database.url}"))
+        assert refused.returncode == 3 and "has a GPU" in refused.stderr, refused
+
+
+globals()[f"check_{sys.argv[1]}"]()
