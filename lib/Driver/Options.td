@@ -20,8 +20,8 @@ def promise : Value<"promise", "<promise>", "What a search may change at most, o
 // Passes made the files of --judge: code that they guard may be executed in no case.
 def by_passes : Flag<["--", "-"], "by-passes">;
 def reply : Value<"reply", "<file>", "Apply this answer (JSON) for the pass and kernel that -passes names, and keep it">;
-def fix : Flag_<"fix", "Write the rewritten program back to the input file">;
-def backup : Flag_<"backup", "With --fix: keep the input as <file>.orig">;
+def fix : Flag_<"fix", "Write the rewritten program back to the input file; --backup keeps that as <file>.orig">;
+def backup : Flag<["--", "-"], "backup">;
 def lock : Flag_<"lock", "Keep what is proven in the nearest kbopt.lock, or in that of --lock=<file> (docs/Lock.md)">;
 def lock_file : Joined<["--", "-"], "lock=">, MetaVarName<"<file>">;
 def print_pipeline : Flag_<"print-pipeline", "Print the pipeline that was run, to stderr">;
@@ -53,8 +53,8 @@ def budget_seconds : Value<"budget-seconds", "<s>", "Stop after s seconds, with 
 def seed : Value<"seed", "<n>", "Seed of every draw (default 0)">;
 def j : JoinedOrSeparate<["-"], "j">, MetaVarName<"<n>">, HelpText<"Work on n candidates at once (default: all cores)">;
 def replies : Value<"replies", "<dir>", "Where models' replies are kept (default: 'replies' in the knowledge folder)">;
-def knowledge : Value<"knowledge", "<dir>", "Where evidence is kept (default: the user's data folder)">;
-def journal : Value<"journal", "<file>", "Where effects are kept (default: the user's cache folder)">;
+def knowledge : Value<"knowledge", "<dir>", "Where evidence is kept (default: the user's data folder), or postgresql://...">;
+def journal : Value<"journal", "<file>", "Where effects are kept (default: the user's cache folder), or postgresql://...">;
 def compile_cache : Value<"compile-cache-size", "<MiB>", "Keep at most so much of what compilers made, for later runs (default 2048; 0: none)">;
 def recordings_size : Value<"recordings-size", "<MiB>", "Keep at most so much of the recorded runs of programs, for later runs (default 8192; 0: none)">;
 def no_shipped_knowledge : Flag_<"no-shipped-knowledge", "Do without the evidence and the recipes that come with kb-opt">;

@@ -10,6 +10,7 @@ import argparse
 import concurrent.futures
 import functools
 import hashlib
+import html
 import json
 import os
 import re
@@ -18,6 +19,8 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 
 EXTENSIONS = (".cu", ".cpp", ".cc", ".cxx", ".c++", ".cuh")
 # Flags of one half of clang's two compilations, and of output: they do not tell two compilations of a file apart.
@@ -214,13 +217,87 @@ class Runner:
             child.terminate()
 
 
+PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>run-kb-opt: {done} of {all}</title>{refresh}
+<style>body {{ font: 15px sans-serif; margin: 2em }} td, th {{ padding: .2em .8em; text-align: left }} progress {{ width: 30em }} .running {{ background: #eef }} .failed {{ background: #fdd }}</style></head>
+<body><h1>run-kb-opt</h1><p><progress max="{all}" value="{done}"></progress> {words}</p>
+<table><tr><th>file</th><th>state</th><th>seconds</th><th>result</th></tr>
+{rows}</table></body></html>
+"""
+
+
+class Progress:
+    """How far a run is: for the terminal, and as a page that loads itself again."""
+
+    def __init__(self, commands, path):
+        self.path, self.lock, self.start = path, threading.Lock(), time.monotonic()
+        self.rows = [{"file": command["file"], "state": "waiting", "since": 0, "seconds": 0, "result": ""} for command in commands]
+        self.timed = []  # seconds of what this run has done
+        self.write()
+
+    def begin(self, index):
+        with self.lock:
+            self.rows[index].update(state="running", since=time.monotonic())
+            self.write()
+
+    def end(self, index, result, is_again=True):
+        with self.lock:
+            row = self.rows[index]
+            state = "done" if result["status"] in (0, 4) or has_no_kernels(result) else "failed"
+            row.update(state=state, seconds=time.monotonic() - row["since"] if is_again else 0, result=sentence_of(result))
+            if is_again:
+                self.timed.append(row["seconds"])
+            self.write()
+
+    def count(self, *states):
+        return sum(row["state"] in states for row in self.rows)
+
+    def words(self):
+        """One line: what is done, what runs, what failed, and how long the rest takes at this rate."""
+        done, waiting = self.count("done", "failed"), self.count("waiting", "running")
+        text = f"{done} of {len(self.rows)} files"
+        for state in ("running", "failed"):
+            text += f", {self.count(state)} {state}" if self.count(state) else ""
+        if waiting and self.timed:
+            minutes = (time.monotonic() - self.start) / len(self.timed) * waiting / 60
+            text += f", about {minutes:.0f} min left" if minutes >= 2 else f", about {60 * minutes:.0f} s left"
+        return text
+
+    def write(self):
+        if not self.path:
+            return
+        cell = lambda row: f"{row['seconds']:.0f}" if row["state"] in ("done", "failed") else ""
+        rows = "".join(f"<tr class=\"{row['state']}\"><td>{html.escape(row['file'])}</td><td>{row['state']}</td><td>{cell(row)}</td><td>{html.escape(row['result'])}</td></tr>\n" for row in self.rows)
+        is_over = not self.count("waiting", "running")
+        text = PAGE.format(done=self.count("done", "failed"), all=len(self.rows), words=html.escape(self.words()), rows=rows,
+                           refresh="" if is_over else '<meta http-equiv="refresh" content="5">')
+        with open(self.path + ".new", "w") as file:
+            file.write(text)
+        os.replace(self.path + ".new", self.path)
+
+
+def files_at_once(arguments):
+    """A search whose candidates other machines run is mostly waiting."""
+    cores = os.cpu_count() or 4
+    return arguments.j or (cores if "postgresql://" in arguments.device or "postgres://" in arguments.device else max(1, cores // 4))
+
+
 def run_all(commands, options, runner, results, arguments):
     """The results of all commands, in their order; what is known is not run."""
     known = [None if arguments.restart else results.find(command, options) for command in commands]
     found = {index: result | {"again": False} for index, result in enumerate(known) if result}
-    with concurrent.futures.ThreadPoolExecutor(arguments.j or max(1, (os.cpu_count() or 4) // 4)) as pool:
-        waiting = {pool.submit(runner.run, command, options): index
-                   for index, command in enumerate(commands) if index not in found}
+    progress = Progress(commands, arguments.page)
+    for index, result in found.items():
+        progress.end(index, result, is_again=False)
+
+    def run_one(index):
+        progress.begin(index)
+        result = runner.run(commands[index], options)
+        progress.end(index, result)
+        return result
+
+    with concurrent.futures.ThreadPoolExecutor(files_at_once(arguments)) as pool:
+        waiting = {pool.submit(run_one, index): index for index in range(len(commands)) if index not in found}
         try:
             for number, future in enumerate(concurrent.futures.as_completed(waiting), 1):
                 result, command = future.result(), commands[waiting[future]]
@@ -229,7 +306,7 @@ def run_all(commands, options, runner, results, arguments):
                     results.put(command, options, result)
                 found[waiting[future]] = result | {"again": True}
                 if not arguments.quiet:
-                    print(f"[{number}/{len(waiting)}] {result['file']}", file=sys.stderr)
+                    print(f"[{number}/{len(waiting)}] {result['file']} ({progress.words()})", file=sys.stderr)
                     sys.stderr.write(result["err"])
         except KeyboardInterrupt:
             for signal_number in SIGNALS:  # a second one ends this at once
@@ -320,7 +397,8 @@ def parse_arguments():
         epilog="Exit status: 0 every file is done; 1 a file has an error, or findings with -warnings-as-errors; "
                "2 the command line or the database makes no sense; 130 stopped by a signal.")
     parser.add_argument("-p", dest="build_path", help="folder with compile_commands.json (default: the nearest one)")
-    parser.add_argument("-j", type=int, default=0, help="files at once (default: one per core, divided by four)")
+    parser.add_argument("-j", type=int, default=0,
+                        help="files at once (default: one per core, divided by four; with workers one per core)")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("-passes", "--passes", default="auto", help="pipeline (default: auto)")
     what.add_argument("-emit", "--emit", choices=EMITS, help="rewrite nothing; print the findings of all files as one")
@@ -331,6 +409,8 @@ def parse_arguments():
     parser.add_argument("-fix", "--fix", action="store_true", help="write rewritten programs back")
     parser.add_argument("-export-fixes", "--export-fixes", metavar="FILE", help="write all patches to this file")
     parser.add_argument("-quiet", "--quiet", action="store_true", help="print the summary only")
+    parser.add_argument("-device", "--device", default="", help="kb-opt's --device, as postgresql://... for workers behind a database")
+    parser.add_argument("-page", "--page", metavar="FILE", help="keep a page with the progress in this file (HTML)")
     parser.add_argument("-extra-arg", "--extra-arg", action="append", default=[], help="one more option of kb-opt")
     parser.add_argument("-restart", "--restart", action="store_true", help="forget what an earlier run has done")
     parser.add_argument("-kb-opt-binary", "--kb-opt-binary", metavar="PATH", help="kb-opt (default: beside this)")
@@ -357,7 +437,7 @@ def options_of(arguments):
         options = [f"--emit={arguments.emit}"] + ["--warnings-as-errors"] * arguments.warnings_as_errors
     else:
         options = [f"-passes={arguments.passes}"] + ["--lock"] * arguments.lock + ["--fix"] * arguments.fix
-    return options + arguments.extra_arg
+    return options + [f"--device={arguments.device}"] * bool(arguments.device) + arguments.extra_arg
 
 
 def kb_opt_of(arguments):

@@ -16,6 +16,9 @@ namespace kbopt {
 /// An outage that is over sooner is not told.
 static constexpr double tellSeconds = 3;
 
+/// Of files that were received.
+static constexpr size_t mostKeptBytes = size_t(256) << 20;
+
 static std::string newName() {
   char host[128] = "host";
   gethostname(host, sizeof host - 1);
@@ -101,9 +104,23 @@ Error QueueLink::send(const std::string &digest, StringRef bytes) {
 }
 
 Expected<std::string> QueueLink::receive(const std::string &digest) {
-  return patiently<std::string>(files, [&](Connection &connection, kbrt::DatabaseFailure &failure) {
-    return connection.blobs.get(digest, failure);
-  });
+  {
+    std::lock_guard<std::mutex> lock(keptMutex);
+    for (const auto &[name, bytes] : kept)
+      if (name == digest)
+        return bytes;
+  }
+  Expected<std::string> received =
+      patiently<std::string>(files, [&](Connection &connection, kbrt::DatabaseFailure &failure) {
+        return connection.blobs.get(digest, failure);
+      });
+  if (received && received->size() < mostKeptBytes / 4) {
+    std::lock_guard<std::mutex> lock(keptMutex);
+    kept.emplace_front(digest, *received);
+    for (keptBytes += received->size(); keptBytes > mostKeptBytes; kept.pop_back())
+      keptBytes -= kept.back().second.size();
+  }
+  return received;
 }
 
 } // namespace kbopt

@@ -13,6 +13,7 @@
 #include "kbrt/WorkQueue.h"
 #include <atomic>
 #include <condition_variable>
+#include <deque>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -37,6 +38,8 @@ public:
   }
   /// Sees to it that the file \p digest with \p bytes is in the database.
   llvm::Error send(const std::string &digest, llvm::StringRef bytes);
+  /// The bytes of a file; the latest ones are kept, because runs of equal programs have equal
+  /// results.
   llvm::Expected<std::string> receive(const std::string &digest);
   /// Until the job \p name may have been answered, at most \p milliseconds.
   void await(const std::string &name, unsigned milliseconds);
@@ -86,6 +89,9 @@ private:
   std::mutex mutex; ///< of `answered`
   std::condition_variable changed;
   std::set<std::string> answered;
+  std::mutex keptMutex;                                 ///< of the two below
+  std::deque<std::pair<std::string, std::string>> kept; ///< digest and bytes, the latest first
+  size_t keptBytes = 0;
   std::atomic<bool> ends = false;
   int wake[2] = {-1, -1}; ///< a pipe
   std::thread ear;        ///< last: it uses all the others

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Searches whose candidates are run by workers of a database. Usage: searches.py TEST FOLDER PROGRAM; each function check_… below is a test."""
 import contextlib
+import json
 import pathlib
 import subprocess
 import sys
@@ -92,6 +93,29 @@ def check_evidence():
             back = run("kb-knowledge", "merge", database.url, exported)
             assert back.returncode == 0, back
             assert database.sql("select count(*) from kbopt.evidence") == count
+
+
+def check_repository():
+    """run-kb-opt works through a compile database with the workers, many searches at once, and keeps a page."""
+    project = FOLDER / "project"
+    build = project / "build"
+    build.mkdir(parents=True)
+    files = [project / f"norm{i}.cu" for i in (1, 2)]
+    for file in files:
+        file.write_text(PROGRAM.read_text())
+    (build / "compile_commands.json").write_text(json.dumps([{"directory": str(build), "file": str(file), "arguments": ["nvcc", "-c", str(file)]} for file in files]))
+    page = FOLDER / "page.html"
+    stack, database = started()
+    with stack, worker(database.url, "-j2"):
+        own = [f"--extra-arg={word}" for word in (*OPTIONS[1:], f"--knowledge={database.url}", f"--journal={FOLDER}/journal.sqlite")]
+        done = run("run-kb-opt", "-p", build, "-j2", f"--device={database.url}", f"--page={page}", f"--export-fixes={FOLDER}/all.patch", *own, cwd=project)
+        assert done.returncode == 0, done
+        assert "2 compilations, 0 with errors" in done.stdout and done.stdout.count(": result: 12.08 x faster") == 2, done.stdout
+        assert "[2/2]" in done.stderr and "(2 of 2 files)" in done.stderr, done.stderr
+        text = page.read_text()
+        assert text.count('class="done"') == 2 and "12.08 x faster" in text and "http-equiv" not in text, text
+        assert (FOLDER / "all.patch").read_text().count("diff --git") == 2 or (FOLDER / "all.patch").read_text().count("+++ ") == 2
+        assert database.sql("select count(*) > 0 from kbopt.evidence") == "t"
 
 
 def check_full():

@@ -104,10 +104,22 @@ TEST(Options, Devices) {
       errorOf({"-passes=auto", "--device=spool:", "a.cu"}),
       "kb-opt: error: '--device=spool:' names no folder\n"
       "kb-opt: note: write --device=spool:DIR, and start 'kb-run serve DIR' where the GPU is\n");
-  EXPECT_EQ(errorOf({"-passes=auto", "--device=gpu", "a.cu"}),
-            "kb-opt: error: unknown device 'gpu'\n"
-            "kb-opt: note: it is cpu (times are modelled), cuda (a GPU of this machine; cuda:all, "
-            "cuda:0,2: several) or spool:DIR (a kb-run elsewhere)\n");
+  EXPECT_EQ(
+      errorOf({"-passes=auto", "--device=gpu", "a.cu"}),
+      "kb-opt: error: unknown device 'gpu'\n"
+      "kb-opt: note: it is cpu (times are modelled), cuda (a GPU of this machine; cuda:all, "
+      "cuda:0,2: several), spool:DIR (a kb-run elsewhere) or postgresql://... (workers behind a "
+      "database)\n");
+  auto cluster = parseOptions({"-passes=auto", "--device=postgresql://db/kb", "a.cu"});
+  ASSERT_TRUE(static_cast<bool>(cluster));
+  EXPECT_EQ(cluster->device, DeviceKind::Cluster);
+  EXPECT_EQ(cluster->clusterUrl, "postgresql://db/kb");
+  EXPECT_EQ(cluster->clusterDevice, "");
+  EXPECT_FALSE(cluster->hasGpu()); // the workers decide
+  cluster = parseOptions({"-passes=auto", "--device=cuda:postgresql:///kb", "a.cu"});
+  ASSERT_TRUE(static_cast<bool>(cluster));
+  EXPECT_EQ(cluster->clusterUrl, "postgresql:///kb");
+  EXPECT_EQ(cluster->clusterDevice, "cuda");
 }
 
 TEST(Options, UnknownOptionSuggestsTheNearest) {
