@@ -9,6 +9,7 @@
 #include "kb-opt/Eval/CpuDevice.h"
 #include "kb-opt/Source/DeviceText.h"
 #include "kb-opt/Source/ProgramFacts.h"
+#include "kb-opt/Source/Toolkit.h"
 #include "llvm/Support/Threading.h"
 #include <cstdlib>
 
@@ -213,6 +214,25 @@ static llvm::Error openGpu(Session &session) {
   return llvm::Error::success();
 }
 
+/// Lets workers compile candidates, if one has this toolkit's NVRTC.
+static llvm::Error compileThere(Session &session) {
+  auto toolkit = findCudaToolkit(ToolkitSearch::fromEnvironment());
+  if (!toolkit)
+    return toolkit.takeError();
+  const std::string device = "compile:" + std::to_string(toolkit->version / 1000) + "." +
+                             std::to_string(toolkit->version % 1000 / 10);
+  auto isThere = session.cluster->has(device);
+  if (!isThere)
+    return isThere.takeError();
+  if (!*isThere)
+    return llvm::Error::success();
+  std::shared_ptr<JobChannel> channel = session.cluster->channel(device, 0);
+  session.compiler.setRemote([channel](llvm::json::Object request) {
+    return compileRemotely(*channel, std::move(request));
+  });
+  return llvm::Error::success();
+}
+
 static llvm::Expected<std::unique_ptr<Journal>> openJournal(const Context &context) {
   if (!context.options.journalPath.empty())
     return Journal::open(context.options.journalPath);
@@ -264,6 +284,9 @@ llvm::Expected<std::unique_ptr<Session>> kbopt::openSession(Context &context) {
     return std::move(error);
 
   session->compiler.setOriginal(session->original);
+  if (session->cluster && session->gpu)
+    if (llvm::Error error = compileThere(*session))
+      return std::move(error);
   CpuDeviceOptions deviceOptions;
   deviceOptions.directory = session->folder.file("images");
   deviceOptions.sandboxed = context.options.sandbox;
@@ -271,10 +294,10 @@ llvm::Expected<std::unique_ptr<Session>> kbopt::openSession(Context &context) {
   deviceOptions.timings = &context.timings;
   deviceOptions.compiles = context.compiles.get();
   if (session->cluster) {
-    auto runsThere = session->cluster->runsOnCpus(context.options.clusterHasGpu);
+    auto runsThere = session->cluster->has("cpu");
     if (!runsThere)
       return runsThere.takeError();
-    if (*runsThere)
+    if (*runsThere || !context.options.clusterHasGpu)
       deviceOptions.openChannel = [cluster = session->cluster.get()](uint64_t memoryBytes) {
         return cluster->channel("cpu", memoryBytes);
       };

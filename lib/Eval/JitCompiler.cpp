@@ -4,6 +4,7 @@
 
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FileSystem.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
@@ -108,14 +109,15 @@ Expected<DeviceCode> JitCompiler::compileNow(const ProgramArtefacts &program) {
   return compileExactly(program);
 }
 
+/// What NVRTC gets. \p hasToolkit: with the folders of this machine's headers of CUDA.
 static json::Object requestFor(const DeviceSlice &slice, const ProgramArtefacts &program,
-                               StringRef cubin, StringRef ptx) {
+                               StringRef cubin, StringRef ptx, bool hasToolkit = true) {
   json::Object headers;
   for (const auto &[name, text] : slice.headers)
     headers[name] = text;
   json::Array options(slice.options);
   // CUDA's own headers for device code.
-  if (std::optional<std::string> compiler = findNvcc()) {
+  if (std::optional<std::string> compiler = hasToolkit ? findNvcc() : std::nullopt) {
     SmallString<256> include(sys::path::parent_path(sys::path::parent_path(*compiler)));
     sys::path::append(include, "include");
     options.push_back(("-I" + include).str());
@@ -132,8 +134,21 @@ static json::Object requestFor(const DeviceSlice &slice, const ProgramArtefacts 
                       {"ptx", ptx}};
 }
 
-Expected<NewCompile> JitCompiler::runNvrtc(const std::string &request, const std::string &folder,
-                                           const std::string &cubin, const std::string &ptx) {
+Expected<NewCompile> JitCompiler::runNvrtc(const DeviceSlice &slice,
+                                           const ProgramArtefacts &program,
+                                           const std::string &folder, const std::string &cubin,
+                                           const std::string &ptx) {
+  if (remote)
+    if (std::optional<CompileOutcome> outcome =
+            remote(requestFor(slice, program, "", "", /*hasToolkit=*/false))) {
+      NewCompile made;
+      made.outcome = std::move(*outcome);
+      return made;
+    }
+  const std::string request = folder + "/request.json";
+  json::Value body(requestFor(slice, program, cubin, ptx));
+  if (Error error = realFileSystem().write(request, formatv("{0}", body).str()))
+    return std::move(error);
   ProcessRequest process;
   process.purpose = "NVRTC";
   process.argv = {kbRun, "compile", request};
@@ -163,6 +178,31 @@ Expected<NewCompile> JitCompiler::runNvrtc(const std::string &request, const std
   return made;
 }
 
+std::optional<CompileOutcome> compileRemotely(JobChannel &channel, json::Object request) {
+  JobRequest job;
+  job.fields["compile"] = std::move(request);
+  job.fields["wallSeconds"] = mostSeconds;
+  job.limitSeconds = mostSeconds;
+  Expected<JobAnswer> answer = channel.run(job);
+  if (!answer) {
+    consumeError(answer.takeError());
+    return std::nullopt;
+  }
+  const json::Object &result = answer->result;
+  std::optional<bool> compiles = result.getBoolean("compiles");
+  if (!compiles)
+    return std::nullopt;
+  CompileOutcome outcome;
+  outcome.exitStatus = *compiles ? 0 : 1;
+  outcome.messages = result.getString("message").value_or("").str();
+  std::string cubin;
+  if (*compiles && !tryGetFromHex(result.getString("cubin").value_or(""), cubin))
+    return std::nullopt;
+  outcome.outputs["cubin"] = std::move(cubin);
+  outcome.outputs["ptx"] = result.getString("ptx").value_or("").str();
+  return outcome;
+}
+
 std::optional<DeviceCode> JitCompiler::compileSlice(const ProgramArtefacts &program) {
   std::optional<DeviceSlice> slice = program.slice ? program.slice() : std::nullopt;
   // Machine code of another program would be judged in the place of this one.
@@ -174,14 +214,10 @@ std::optional<DeviceCode> JitCompiler::compileSlice(const ProgramArtefacts &prog
     return std::nullopt;
   std::string folder =
       directory + "/nvrtc-" + DigestBuilder().add(slice->text).add(program.text).finish();
-  std::string request = folder + "/request.json", cubin = folder + "/code.cubin",
-              ptx = folder + "/code.ptx";
+  std::string cubin = folder + "/code.cubin", ptx = folder + "/code.ptx";
   FileSystem &files = realFileSystem();
   auto attempt = [&]() -> Expected<DeviceCode> {
     if (Error error = files.createDirectories(folder))
-      return std::move(error);
-    json::Value body(requestFor(*slice, program, cubin, ptx));
-    if (Error error = files.write(request, formatv("{0}", body).str()))
       return std::move(error);
     // The request names the folder, which decides nothing.
     Digest key = DigestBuilder()
@@ -191,8 +227,8 @@ std::optional<DeviceCode> JitCompiler::compileSlice(const ProgramArtefacts &prog
                      .add(toolIdentity({kbRun}))
                      .add(toolkitEnvironment())
                      .finish();
-    Expected<CompileOutcome> outcome =
-        compileThrough(compiles, key, [&] { return runNvrtc(request, folder, cubin, ptx); });
+    Expected<CompileOutcome> outcome = compileThrough(
+        compiles, key, [&] { return runNvrtc(*slice, program, folder, cubin, ptx); });
     if (!outcome)
       return outcome.takeError();
     if (outcome->exitStatus != 0)

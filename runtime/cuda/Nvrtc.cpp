@@ -3,6 +3,8 @@
 #include "Libraries.h"
 #include "kbrt/CudaDevice.h"
 #include <cstring>
+#include <dlfcn.h>
+#include <filesystem>
 
 using namespace kbrt;
 using namespace kbrt::cuda;
@@ -34,6 +36,26 @@ struct Program {
 };
 
 } // namespace
+
+std::optional<NvrtcFacts> kbrt::cuda::nvrtcFacts(Problem &problem) {
+  const Nvrtc *nvrtc = Nvrtc::get(problem);
+  if (!nvrtc)
+    return std::nullopt;
+  int major = 0, minor = 0;
+  nvrtc->nvrtcVersion(&major, &minor);
+  NvrtcFacts facts{std::to_string(major) + "." + std::to_string(minor), {}};
+  Dl_info library = {};
+  std::error_code code;
+  if (dladdr(reinterpret_cast<void *>(nvrtc->nvrtcVersion), &library) == 0)
+    return facts;
+  // lib, lib64 or targets/x86_64-linux/lib: include lies beside it.
+  const auto include =
+      std::filesystem::canonical(library.dli_fname, code).parent_path().parent_path() / "include";
+  for (const auto &folder : {include, include / "cccl"})
+    if (std::filesystem::is_directory(folder, code))
+      facts.includeFolders.push_back(folder.string());
+  return facts;
+}
 
 std::optional<NvrtcOutput> kbrt::cuda::compileWithNvrtc(const NvrtcRequest &request,
                                                         Problem &problem) {

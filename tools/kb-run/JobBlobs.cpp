@@ -14,8 +14,6 @@ namespace fs = std::filesystem;
 
 namespace kbrun {
 
-using Json = nlohmann::json;
-
 bool JobBlobs::fetchTo(const std::string &path, const std::string &digest,
                        kbrt::DatabaseFailure &failure) {
   if (utimensat(AT_FDCWD, path.c_str(), nullptr, 0) == 0)
@@ -33,13 +31,13 @@ bool JobBlobs::fetchTo(const std::string &path, const std::string &digest,
 }
 
 /// The digest in a path such as blobs/DIGEST.
-static std::string digestIn(const Json &subject, const char *name) {
+static std::string digestIn(const nlohmann::json &subject, const char *name) {
   const std::string path =
       subject.contains(name) && subject[name].is_string() ? subject[name].get<std::string>() : "";
   return path.substr(path.find('/') + 1);
 }
 
-bool JobBlobs::fetchSubject(const Json &subject, kbrt::DatabaseFailure &failure) {
+bool JobBlobs::fetchSubject(const nlohmann::json &subject, kbrt::DatabaseFailure &failure) {
   const std::string image = digestIn(subject, "image"), plan = digestIn(subject, "plan"),
                     data = digestIn(subject, "dataSha256");
   const std::string blobs = folder + "/blobs/";
@@ -49,7 +47,7 @@ bool JobBlobs::fetchSubject(const Json &subject, kbrt::DatabaseFailure &failure)
          (data.empty() || fetchTo(blobs + data, data, failure));
 }
 
-bool JobBlobs::fetch(const Json &job, kbrt::DatabaseFailure &failure) {
+bool JobBlobs::fetch(const nlohmann::json &job, kbrt::DatabaseFailure &failure) {
   if (!fetchSubject(job, failure))
     return false;
   const auto timing = job.find("timing");

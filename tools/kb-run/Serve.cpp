@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Serve.h"
 #include "Child.h"
+#include "Compile.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -50,6 +51,8 @@ class Server {
 public:
   Outcome answer(const std::string &text, const std::string &name, const std::string &folder,
                  const std::function<void()> &whileWaiting = {}) {
+    if (isCompileJob(text))
+      return compileJob(text);
     std::string error;
     std::optional<Job> job = parseJob(text, name, folder, error);
     if (!job)

@@ -23,7 +23,6 @@ namespace fs = std::filesystem;
 
 namespace kbrun {
 
-using Json = nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
 namespace {
@@ -134,10 +133,20 @@ kbrt::WorkerFacts Worker::look() {
     hasFailed = true;
     return facts;
   }
-  Json answer = Json::parse(text, nullptr, false);
+  nlohmann::json answer = nlohmann::json::parse(text, nullptr, false);
+  if (server.ask(
+          R"({"version": 1, "compile": null})", graceSeconds, 0, [] { return !stopAsked; }, text) ==
+      PipedServer::Reply::Line) {
+    nlohmann::json compiler = nlohmann::json::parse(text, nullptr, false);
+    if (compiler.is_object() && compiler.contains("nvrtc")) {
+      const std::string version = compiler.value("nvrtc", "");
+      facts.devices.push_back("compile:" + version);
+      facts.compilers = "NVRTC " + version;
+    }
+  }
   if (!answer.is_object() || !answer.contains("device"))
     return facts;
-  const Json &device = answer["device"];
+  const nlohmann::json &device = answer["device"];
   facts.devices.push_back("cuda");
   facts.gpu = device.value("uuid", "");
   facts.product = device.value("name", "");
@@ -167,7 +176,7 @@ std::optional<Worker::Outcome> Worker::ask(const std::string &line, const kbrt::
     const double limit = job.seconds > 0 ? job.seconds + graceSeconds : 0;
     switch (server.ask(line, limit, job.memoryBytes, [&] { return keepLease(job); }, text)) {
     case PipedServer::Reply::Line: {
-      Json json = Json::parse(text, nullptr, false);
+      nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
       std::string status = json.is_object() ? json.value("status", "") : "";
       if (status.empty())
         return plain("internal", "kb-run gave no result");
@@ -190,7 +199,7 @@ std::optional<Worker::Outcome> Worker::execute(const kbrt::TakenJob &job) {
     usleep(useconds_t(1e6 * options.pretendSeconds));
     return keepLease(job) ? std::optional(plain("ok", "")) : std::nullopt;
   }
-  Json request = Json::parse(job.request, nullptr, false);
+  nlohmann::json request = nlohmann::json::parse(job.request, nullptr, false);
   if (!request.is_object())
     return plain("usage", "the job is no JSON object");
   kbrt::DatabaseFailure failure;
@@ -207,7 +216,7 @@ std::optional<Worker::Outcome> Worker::execute(const kbrt::TakenJob &job) {
   if (wantsOutputs)
     request["outputs"] = outputs;
   std::optional<Outcome> outcome =
-      ask(request.dump(-1, ' ', false, Json::error_handler_t::replace), job);
+      ask(request.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), job);
   const std::string observables = folder + "/" + outputs + "/" + kbrt::observablesFileName;
   std::error_code code;
   if (outcome && wantsOutputs && fs::exists(observables, code)) {

@@ -10,8 +10,11 @@
 #ifndef KBOPT_EVAL_JITCOMPILER_H
 #define KBOPT_EVAL_JITCOMPILER_H
 
+#include "kb-opt/Eval/JobChannel.h"
 #include "kb-opt/Eval/NvccImage.h"
 #include "kb-opt/Support/OnceMap.h"
+#include "llvm/Support/JSON.h"
+#include <functional>
 
 namespace kbopt {
 
@@ -34,6 +37,12 @@ public:
     return nvcc.assemble(path, arch);
   }
 
+  /// Asks another machine's NVRTC, without the folders of a toolkit; an error or nothing means that
+  /// this machine's is to be asked.
+  using Remote = std::function<std::optional<CompileOutcome>(llvm::json::Object request)>;
+  /// Before the first candidate is compiled.
+  void setRemote(Remote function) { remote = std::move(function); }
+
   /// Whether candidates go by NVRTC; compiles the original both ways when first asked.
   bool applies();
   /// Why not; empty if it applies.
@@ -42,8 +51,9 @@ public:
 private:
   /// Nothing if NVRTC cannot compile the slice, whatever the cause: nvcc then has the word.
   std::optional<DeviceCode> compileSlice(const ProgramArtefacts &program);
-  llvm::Expected<NewCompile> runNvrtc(const std::string &request, const std::string &folder,
-                                      const std::string &cubin, const std::string &ptx);
+  llvm::Expected<NewCompile> runNvrtc(const DeviceSlice &slice, const ProgramArtefacts &program,
+                                      const std::string &folder, const std::string &cubin,
+                                      const std::string &ptx);
   llvm::Expected<DeviceCode> compileNow(const ProgramArtefacts &program);
   bool decide();
 
@@ -53,6 +63,7 @@ private:
   bool sandboxed;
   CompileCache *compiles;
   ProgramArtefacts original;
+  Remote remote;
   OnceMap<Digest, DeviceCode> codes, exactCodes;
   OnceMap<int, bool> decision; ///< one entry
   std::string reason;          ///< written while that is made
@@ -60,6 +71,9 @@ private:
   bool usesMore = false;       ///< likewise: variables, or functions of the device runtime
   bool withVariables = true;   ///< likewise: whether their values count in digests
 };
+
+/// What a worker's NVRTC makes of \p request (docs/JobFormat.md); nothing if none can say.
+std::optional<CompileOutcome> compileRemotely(JobChannel &channel, llvm::json::Object request);
 
 } // namespace kbopt
 

@@ -31,11 +31,11 @@ public:
 
   /// Whether a worker that is there has a GPU.
   llvm::Expected<bool> hasGpu();
-  /// Whether the CPU device's jobs go to workers: where \p isSecondary, only if one has it.
-  llvm::Expected<bool> runsOnCpus(bool isSecondary);
-  /// Jobs for \p device, "cpu" or "cuda", whose processes have \p memoryBytes of address space (0:
-  /// no limit). All measurements come from one GPU. Jobs of the same content are answered once, for
-  /// all searches, but for measurements.
+  /// Whether a worker that is there does jobs for \p device.
+  llvm::Expected<bool> has(llvm::StringRef device);
+  /// Jobs for \p device: "cpu", "cuda", or "compile:13.0" for NVRTC of that version. Their
+  /// processes have \p memoryBytes of address space (0: no limit). All measurements come from one
+  /// GPU. Jobs of the same content are answered once, for all searches, but for measurements.
   std::unique_ptr<JobChannel> channel(llvm::StringRef device, uint64_t memoryBytes);
 
 private:

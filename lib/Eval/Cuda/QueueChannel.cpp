@@ -137,7 +137,7 @@ std::string QueueChannel::nameOf(const kbrt::QueuedJob &job, bool isOwn) {
                                      job.gpu + "\n" + std::to_string(job.memoryBytes) + "\n" +
                                      kbrt::queueRelease + "\n" + (isOwn ? link->asker() : ""))
                             .substr(0, 32);
-  if (device == "cpu" && !isOwn)
+  if (device != "cuda" && !isOwn)
     return content;
   std::lock_guard<std::mutex> lock(state->mutex);
   unsigned times = state->asked[content]++;
@@ -207,6 +207,15 @@ Expected<kbrt::QueueAnswer> QueueChannel::await(const kbrt::QueuedJob &job) {
   }
 }
 
+/// For people.
+static std::string kindOf(const JobRequest &request) {
+  for (const char *kind : {"compile", "timing", "profile", "audit", "sanitizer"})
+    if (request.fields.get(kind))
+      return kind;
+  return request.subject.image.empty() ? "facts"
+                                       : request.fields.getString("mode").value_or("run").str();
+}
+
 Expected<JobAnswer> QueueChannel::run(const JobRequest &request) {
   if (interrupted())
     return interruption();
@@ -223,12 +232,7 @@ Expected<JobAnswer> QueueChannel::run(const JobRequest &request) {
   kbrt::QueuedJob job;
   if (Error error = choosePlace(request, job))
     return std::move(error);
-  job.kind =
-      request.subject.image.empty() ? "facts"
-      : request.baseline            ? "timing"
-      : request.fields.get("profile")
-          ? "profile"
-          : request.fields.getString("mode").value_or(device == "cuda" ? "run" : "plain").str();
+  job.kind = kindOf(request);
   job.request =
       jobText(request, *subject, baseline, "blobs", request.wantsOutputs ? "outputs" : "");
   job.device = device;
@@ -297,11 +301,9 @@ Expected<bool> QueueChannels::hasGpu() {
   return !gpu->uuid.empty();
 }
 
-Expected<bool> QueueChannels::runsOnCpus(bool isSecondary) {
-  if (!isSecondary)
-    return true;
+Expected<bool> QueueChannels::has(StringRef device) {
   kbrt::QueuedJob job;
-  job.device = "cpu";
+  job.device = device.str();
   Expected<kbrt::WorkerCounts> workers =
       link->ask<kbrt::WorkerCounts>([&](kbrt::Database &database, kbrt::DatabaseFailure &failure) {
         return kbrt::countWorkers(database, job, failure);

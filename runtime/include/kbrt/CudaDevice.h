@@ -99,6 +99,13 @@ struct NvrtcOutput {
   std::string cubin, ptx, log; ///< the log also has what ptxas says of resources
 };
 
+/// The NVRTC of this machine: "13.0", and the folders of the headers that came with it.
+struct NvrtcFacts {
+  std::string version;
+  std::vector<std::string> includeFolders;
+};
+std::optional<NvrtcFacts> nvrtcFacts(Problem &problem);
+
 /// Compiles without a device or driver. Empty if it cannot: \p problem has the compiler's log.
 std::optional<NvrtcOutput> compileWithNvrtc(const NvrtcRequest &request, Problem &problem);
 

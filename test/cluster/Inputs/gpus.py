@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A search whose times come from workers with GPUs, which a script plays. Usage: gpus.py FOLDER FAKE_GPU PROGRAM.
+"""A search whose times come from workers with GPUs, which a script plays, and whose candidates a third worker compiles. Usage: gpus.py FOLDER FAKE_GPU PROGRAM.
 
 Each worker here speaks to the database as kb-run does, and hands its jobs to a server that pretends to have a GPU (fake_gpu.py), by a spool folder.
 """
@@ -13,7 +13,7 @@ import threading
 import time
 
 sys.argv.insert(1, "gpus")
-from cluster import FOLDER, run, started  # noqa: E402
+from cluster import FOLDER, run, started, worker  # noqa: E402
 
 FAKE_GPU, PROGRAM = sys.argv[3:5]
 PRODUCT, RELEASE = "NVIDIA H200", "0.1.0, jobs 1"
@@ -89,7 +89,8 @@ class Worker(threading.Thread):
 
 
 stack, database = started()
-with stack:
+with stack, worker(database.url) as compiler:
+    assert database.sql("select compilers from kbopt.workers").startswith("NVRTC "), compiler.said.read_text()
     workers = [Worker(database, f"GPU-{letter}") for letter in "ab"]
     for each in workers:
         each.start()
@@ -106,3 +107,8 @@ with stack:
     assert len(measured) == 1 and len(set(measured[0].split())) == 1, measured
     assert database.sql("select count(distinct worker) from kbopt.jobs where kind = 'run'") == "2", done.stderr
     assert database.sql("select count(*) from kbopt.jobs where kind = 'run' and gpu is not null") == "0"
+    # Candidates are compiled by a worker, whose machine code is that of nvcc here, or they would not count.
+    compiled = database.sql("select count(*), min(status), min(device) from kbopt.jobs where kind = 'compile'").split("|")
+    assert int(compiled[0]) >= 2 and compiled[1] == "ok" and compiled[2].startswith("compile:"), compiled
+    # The CPU device's jobs go to that worker, too.
+    assert database.sql("select count(*) > 10, count(distinct worker) from kbopt.jobs where device = 'cpu'") == "t|1"
