@@ -76,6 +76,8 @@ sys.path.insert(0, os.path.join(config.source_dir, "test", "cluster", "Inputs"))
 import postgres  # noqa: E402
 import slurm  # noqa: E402
 
+if os.geteuid() == 0 and subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True).returncode == 0:
+    config.available_features.add("mount")
 if not postgres.missing():
     config.available_features.add("postgresql")
 if not slurm.missing():

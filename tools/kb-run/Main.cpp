@@ -41,8 +41,9 @@ four options say what is needed and everything else has its default value.
 serve answers jobs: from standard input, one a line, each answered by a line on standard output; or
 from a spool folder that may be shared with other machines, until it is stopped, with --once until
 there are no more jobs; of the files that came with jobs it keeps the latest N bytes (8 GiB). Or it
-takes jobs from a database (docs/Cluster.md), N at once, each behind walls; a job is another worker's
-if this one is silent for S seconds (30); --cache holds files for jobs, a temporary folder else.
+takes jobs from a database (docs/Cluster.md), N at once, on the GPUs in turn and behind walls; a job
+is another worker's if this one is silent for S seconds (30); --cache holds files for jobs, a
+temporary folder else.
 hold keeps the inputs and results of one program on the device and answers jobs about candidates for
 it, from standard input, one a line. devices prints what is known of the CUDA device as JSON. compile
 makes machine code by NVRTC, without a device.

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -110,6 +111,16 @@ bool Worker::patiently(const std::function<bool(kbrt::DatabaseFailure &)> &state
   }
 }
 
+/// Whether this processor has what kb-opt's images for other machines use (x86-64-v3).
+bool runsCpuImages() {
+#if defined(KBRUN_HAS_CPU) && defined(__x86_64__)
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+         __builtin_cpu_supports("bmi2");
+#else
+  return false;
+#endif
+}
+
 /// What this machine can do.
 kbrt::WorkerFacts Worker::look() {
   kbrt::WorkerFacts facts;
@@ -117,9 +128,8 @@ kbrt::WorkerFacts Worker::look() {
   facts.process = getpid();
   facts.id = facts.host + "-" + std::to_string(getpid()) + "-" +
              std::to_string(std::random_device()() % 100000);
-#ifdef KBRUN_HAS_CPU
-  facts.devices.push_back("cpu");
-#endif
+  if (runsCpuImages())
+    facts.devices.push_back("cpu");
   if (options.pretendSeconds >= 0)
     return facts;
   std::string text;
@@ -326,6 +336,24 @@ int serveHere(const WorkerOptions &options) {
   return status;
 }
 
+/// The GPUs of this process as CUDA_VISIBLE_DEVICES names them; none where it sees none.
+std::vector<std::string> visibleGpus() {
+  std::vector<std::string> names;
+  if (const char *given = getenv("CUDA_VISIBLE_DEVICES")) {
+    std::string rest = given;
+    for (size_t at = 0; !rest.empty(); rest.erase(0, at)) {
+      at = rest.find(',');
+      names.push_back(rest.substr(0, at));
+      at = at == std::string::npos ? rest.size() : at + 1;
+    }
+    return names;
+  }
+  std::error_code code;
+  while (fs::exists("/dev/nvidia" + std::to_string(names.size()), code))
+    names.push_back(std::to_string(names.size()));
+  return names;
+}
+
 void takeSignals() {
   struct sigaction action = {};
   action.sa_handler = onStop;
@@ -347,10 +375,13 @@ int serveDatabase(const WorkerOptions &options) {
     return serveHere(options);
   std::vector<pid_t> workers;
   const pid_t parent = getpid();
+  const std::vector<std::string> gpus = visibleGpus();
   for (unsigned i = 0; i != options.jobs; ++i) {
     pid_t worker = fork();
     if (worker == 0) {
       prctl(PR_SET_PDEATHSIG, SIGTERM);
+      if (!gpus.empty())
+        setenv("CUDA_VISIBLE_DEVICES", gpus[i % gpus.size()].c_str(), 1);
       _exit(getppid() == parent ? serveHere(options) : exitEnvironment);
     }
     if (worker > 0)

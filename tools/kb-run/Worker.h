@@ -19,7 +19,7 @@ struct WorkerOptions {
   bool sandboxed = true;
   /// A worker that is silent for so long has lost its job. It tells of itself three times as often.
   double leaseSeconds = 30;
-  unsigned jobs = 1;                          ///< at once, each by a process of its own
+  unsigned jobs = 1; ///< at once, each by a process of its own, which sees one GPU
   uint64_t mostBlobBytes = uint64_t(8) << 30; ///< of files kept for the next jobs
   /// For measuring the database: jobs are not run but answered after so long; below 0: they run.
   double pretendSeconds = -1;

@@ -51,6 +51,7 @@ public:
 private:
   Expected<std::string> sendFile(const std::string &path);
   Expected<SentSubject> send(const JobSubject &subject);
+  Error sendAgain(const JobRequest &request);
   Error choosePlace(const JobRequest &request, kbrt::QueuedJob &job);
   std::string nameOf(const kbrt::QueuedJob &job, bool isOwn);
   Expected<kbrt::QueueAnswer> await(const kbrt::QueuedJob &job);
@@ -107,6 +108,20 @@ Expected<SentSubject> QueueChannel::send(const JobSubject &subject) {
     sent.dataSha256 = *digest;
   }
   return sent;
+}
+
+/// The files of \p request, also those that were there once.
+Error QueueChannel::sendAgain(const JobRequest &request) {
+  {
+    std::lock_guard<std::mutex> lock(state->mutex);
+    state->sent.clear();
+  }
+  for (const std::optional<JobSubject> &subject :
+       {std::optional(request.subject), request.baseline})
+    if (subject)
+      if (Expected<SentSubject> sent = send(*subject); !sent)
+        return sent.takeError();
+  return Error::success();
 }
 
 /// What is measured comes from one GPU, everything else from any of its kind.
@@ -244,12 +259,14 @@ Expected<JobAnswer> QueueChannel::run(const JobRequest &request) {
     Expected<kbrt::QueueAnswer> answered = await(job);
     if (!answered)
       return answered.takeError();
-    // Another worker may have what that one lacked. And a machine in trouble at another time says
-    // nothing about now.
+    // Another worker may have what that one lacked, and a file may have been forgotten. A machine
+    // in trouble at another time says nothing about now.
     StringRef status = answered->status;
     const bool isOthers = answered->asker != link->asker();
-    if (attempt < mostAttempts &&
+    if (attempt < mostAttempts && job.kind != "facts" &&
         (status == "environment" || (isOthers && (status == "timeout" || status == "crash")))) {
+      if (Error error = sendAgain(request))
+        return std::move(error);
       isOwn = true;
       continue;
     }
@@ -260,6 +277,11 @@ Expected<JobAnswer> QueueChannel::run(const JobRequest &request) {
     answer.result = std::move(*result);
     if (!answered->observables.empty()) {
       Expected<std::string> bytes = link->receive(answered->observables);
+      if (!bytes && isOthers && attempt < mostAttempts && !interrupted()) {
+        consumeError(bytes.takeError()); // an old answer, whose file was forgotten
+        isOwn = true;
+        continue;
+      }
       if (!bytes)
         return bytes.takeError();
       answer.observables = std::move(*bytes);

@@ -2,9 +2,12 @@
 """Searches whose candidates are run by workers of a database. Usage: searches.py TEST FOLDER PROGRAM; each function check_… below is a test."""
 import contextlib
 import json
+import os
 import pathlib
+import pwd
 import subprocess
 import sys
+import time
 
 from cluster import FOLDER, init, run, started, worker
 
@@ -71,6 +74,26 @@ def check_search():
         assert database.sql("select count(distinct worker) from kbopt.jobs") == "2"
 
 
+def check_forgotten():
+    """Files that the database has forgotten are sent again, and answers whose files are gone are asked again."""
+    stack, database = started()
+    with stack, worker(database.url, "-j2"):
+        first = run(*words("first", f"--device={database.url}"))
+        asked = int(database.sql("select count(*) from kbopt.jobs"))
+        database.sql("delete from kbopt.blobs")
+        second = run(*words("second", f"--device={database.url}"))
+        assert second.returncode == first.returncode and kept("second") == kept("first"), second.stderr
+        # What had no file of results is still answered.
+        new = int(database.sql("select count(*) from kbopt.jobs")) - asked
+        assert 0 < new < asked, (new, asked)
+        with searching(words("third", f"--device={database.url}", "--seed=2", "--compile-cache-size=0")) as third:
+            for _ in range(20):
+                time.sleep(0.3)
+                database.sql("delete from kbopt.blobs")
+            said = third.communicate()[1]
+        assert third.returncode in (0, 4) and "result: " in said, said
+
+
 def check_evidence():
     """Evidence and journal lie in the database: another run is answered from there, and its evidence goes to files and back."""
     stack, database = started()
@@ -118,26 +141,48 @@ def check_repository():
         assert database.sql("select count(*) > 0 from kbopt.evidence") == "t"
 
 
-def check_full():
-    """A full disk: files wait until there is room, and nothing is lost."""
-    small = FOLDER / "small"
-    small.mkdir(parents=True)
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k,mode=777", "none", small]).returncode:
-        print("no file system of a limited size can be mounted here")
-        return
+@contextlib.contextmanager
+def small_disk(owner):
+    """A folder with half a megabyte of room, and a function that gives it more."""
+    folder = FOLDER / "small"
+    folder.mkdir(parents=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size=512k,mode=700,uid={owner}", "none", folder], check=True)
     try:
-        stack, database = started()
-        with stack, worker(database.url):
-            init(database.url, f"--blobs={small}", "--blob-bytes=1000")
-            (small / "filler").write_bytes(bytes(500000))
-            with searching(words("first", f"--device={database.url}")) as search:
-                said = until(search, "cannot write to the folder")
-                assert "No space left on device" in said, said
-                subprocess.run(["mount", "-o", "remount,size=400m", small], check=True)
-                said = search.communicate()[1]
-            assert search.returncode in (0, 4) and "result: " in said, said
+        yield folder, lambda: subprocess.run(["mount", "-o", "remount,size=400m", folder], check=True)
     finally:
-        subprocess.run(["umount", small], check=True)
+        subprocess.run(["umount", folder], check=True)
+
+
+def goes_on_with_room(database, words_of_failure, give_room):
+    """A search waits while a disk is full, and ends well when it is not."""
+    with searching(words("first", f"--device={database.url}")) as search:
+        line = until(search, words_of_failure)
+        assert "No space left on device" in line, line
+        give_room()
+        said = search.communicate()[1]
+    assert search.returncode in (0, 4) and "result: " in said, said
+
+
+def check_full():
+    """The folder of files is full: they wait until there is room, and nothing is lost."""
+    stack, database = started()
+    with small_disk(os.geteuid()) as (folder, give_room), stack, worker(database.url):
+        init(database.url, f"--blobs={folder}", "--blob-bytes=1000")
+        (folder / "filler").write_bytes(bytes(500000))
+        goes_on_with_room(database, "cannot write to the folder", give_room)
+
+
+def check_full_database():
+    """The database's disk is full: what is stored there waits until there is room, and nothing is lost."""
+    stack, database = started()
+    owner = pwd.getpwnam("nobody").pw_uid if os.geteuid() == 0 else os.geteuid()
+    with small_disk(owner) as (folder, give_room), stack, worker(database.url):
+        for level in (FOLDER, *FOLDER.parents):
+            assert level.stat().st_mode & 1, f"the server cannot get to {level}"
+        database.sql(f"create tablespace small location '{folder}'")
+        database.sql("alter table kbopt.blobs set tablespace small")
+        goes_on_with_room(database, "could not extend file", give_room)
+        database.stop()
 
 
 def check_nobody():
