@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
@@ -75,6 +76,16 @@ std::vector<std::string> PipedServer::command() const {
   return words;
 }
 
+/// All files but the standard ones.
+static void closeOthers() {
+#ifdef SYS_close_range
+  if (syscall(SYS_close_range, 3u, ~0u, 0u) == 0)
+    return;
+#endif
+  for (int file = 3; file < 65536; ++file)
+    close(file);
+}
+
 /// Between fork and exec. \p words, \p environment: as execvpe takes them.
 [[noreturn]] static void become(int input, int output, const char *folder, uint64_t memoryBytes,
                                 char *const *words, char *const *environment) {
@@ -84,7 +95,7 @@ std::vector<std::string> PipedServer::command() const {
   signal(SIGINT, SIG_DFL);
   dup2(input, 0);
   dup2(output, 1);
-  close_range(3, ~0u, 0);
+  closeOthers();
   if (chdir(folder) != 0)
     _exit(127);
   if (memoryBytes) {

@@ -277,8 +277,8 @@ Expected<JobAnswer> QueueChannel::run(const JobRequest &request) {
     answer.result = std::move(*result);
     if (!answered->observables.empty()) {
       Expected<std::string> bytes = link->receive(answered->observables);
-      if (!bytes && isOthers && attempt < mostAttempts && !interrupted()) {
-        consumeError(bytes.takeError()); // an old answer, whose file was forgotten
+      if (!bytes && attempt < mostAttempts && !interrupted()) {
+        consumeError(bytes.takeError()); // of an old answer, say: the file was forgotten
         isOwn = true;
         continue;
       }

@@ -179,6 +179,17 @@ def check_passwords():
                 assert not any(file.startswith("socket:") for file in files), files
 
 
+def check_library():
+    """libpq is loaded when it is asked for: without it everything else works, and the error names the package."""
+    known = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, env={"PATH": "/sbin:/usr/sbin:/bin:/usr/bin"}).stdout
+    hidden = [word for path in re.findall(r"libpq\.so\.5 .*=> (\S+)", known) for word in ("--ro-bind", "/dev/null", os.path.realpath(path))]
+    without = ["bwrap", "--dev-bind", "/", "/", *hidden]
+    for command in (["kb-opt", "cluster", "status"], ["kb-run", "serve"]):
+        refused = run(*without, *command, "postgresql:///kbopt")
+        assert refused.returncode in (2, 3) and "cannot load PostgreSQL's client library" in refused.stderr and "install the package 'libpq5'" in refused.stderr, refused
+    assert run(*without, "kb-opt", "--version").returncode == 0
+
+
 def check_status():
     """What people see of a queue, as text and as JSON."""
     stack, database = started()
