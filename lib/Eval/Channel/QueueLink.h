@@ -6,8 +6,8 @@
 // time.
 //
 //===----------------------------------------------------------------------===//
-#ifndef KBOPT_LIB_EVAL_CUDA_QUEUELINK_H
-#define KBOPT_LIB_EVAL_CUDA_QUEUELINK_H
+#ifndef KBOPT_LIB_EVAL_CHANNEL_QUEUELINK_H
+#define KBOPT_LIB_EVAL_CHANNEL_QUEUELINK_H
 
 #include "kb-opt/Eval/QueueChannel.h"
 #include "kbrt/WorkQueue.h"
@@ -99,4 +99,4 @@ private:
 
 } // namespace kbopt
 
-#endif // KBOPT_LIB_EVAL_CUDA_QUEUELINK_H
+#endif // KBOPT_LIB_EVAL_CHANNEL_QUEUELINK_H

@@ -1,12 +1,12 @@
 //===- JobFiles.h - Files that travel with jobs -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Owns what both ways to a kb-run share: the text of a job, the reading of its answer,
+// Owns what all ways to a kb-run share: the text of a job, the reading of its answer,
 // and the files beside them.
 //
 //===----------------------------------------------------------------------===//
-#ifndef KBOPT_LIB_EVAL_CUDA_JOBFILES_H
-#define KBOPT_LIB_EVAL_CUDA_JOBFILES_H
+#ifndef KBOPT_LIB_EVAL_CHANNEL_JOBFILES_H
+#define KBOPT_LIB_EVAL_CHANNEL_JOBFILES_H
 
 #include "kb-opt/Eval/JobChannel.h"
 
@@ -35,4 +35,4 @@ llvm::Error takeOutputs(const std::string &outputs, JobAnswer &answer);
 
 } // namespace kbopt
 
-#endif // KBOPT_LIB_EVAL_CUDA_JOBFILES_H
+#endif // KBOPT_LIB_EVAL_CHANNEL_JOBFILES_H
