@@ -101,7 +101,7 @@ bool WorkerQueue::finish(const TakenJob &job, const QueueAnswer &answer, Databas
           " $1::bigint AND worker = $2 AND attempts = $3::integer RETURNING asker, name),"
           " counted AS (UPDATE kbopt.workers SET answered = answered + 1, seen = now()"
           " WHERE id = $2)"
-          " SELECT pg_notify('kbopt_' || asker, name)::text FROM done",
+          " SELECT pg_notify(left('kbopt_' || asker, 63), name)::text FROM done",
           {job.id, facts.id, job.attempt, answer.status, answer.result, orNull(answer.observables)},
           failure),
       failure);
@@ -130,7 +130,8 @@ std::optional<unsigned> WorkerQueue::reclaim(DatabaseFailure &failure) {
       " THEN 'crash' END, result = CASE WHEN attempts >= $1::integer THEN $2 END, finished = CASE"
       " WHEN attempts >= $1::integer THEN now() END, worker = NULL, lease = NULL FROM late WHERE"
       " j.id = late.id RETURNING j.asker, j.name, j.state)"
-      " SELECT pg_notify(CASE WHEN state = 'answered' THEN 'kbopt_' || asker ELSE 'kbopt_jobs' END,"
+      " SELECT pg_notify(CASE WHEN state = 'answered' THEN left('kbopt_' || asker, 63) ELSE "
+      "'kbopt_jobs' END,"
       " name)::text FROM again",
       {std::to_string(mostJobAttempts), crash.dump()}, failure);
   return rows ? std::optional<unsigned>(rows->size()) : std::nullopt;

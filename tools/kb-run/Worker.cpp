@@ -259,7 +259,16 @@ void Worker::work(const kbrt::TakenJob &job) {
     queue->giveBack(job, ignored);
     return;
   }
-  patiently([&](kbrt::DatabaseFailure &failure) { return queue->finish(job, *outcome, failure); });
+  patiently([&](kbrt::DatabaseFailure &failure) {
+    if (queue->finish(job, *outcome, failure))
+      return true;
+    // What the database does not take is the job's fault, and no reason to end.
+    if (!failure.isOutage && !failure.message.empty() && outcome->status != "internal") {
+      outcome = plain("internal", "the answer cannot be stored: " + failure.message);
+      failure.isOutage = true;
+    }
+    return false;
+  });
 }
 
 int Worker::serve() {

@@ -22,7 +22,10 @@ static constexpr size_t mostKeptBytes = size_t(256) << 20;
 static std::string newName() {
   char host[128] = "host";
   gethostname(host, sizeof host - 1);
-  return formatv("{0}-{1}-{2}", host, getpid(), std::random_device()() % 1000000).str();
+  // A channel of PostgreSQL has 63 bytes at most.
+  return formatv("{0}-{1}-{2}", StringRef(host).take_front(32), getpid(),
+                 std::random_device()() % 1000000)
+      .str();
 }
 
 QueueLink::QueueLink(QueueChannelOptions wanted)

@@ -46,7 +46,8 @@ struct JobState {
 };
 
 /// \p jobs without the names that are there already; their askers are told on the channel
-/// kbopt_ASKER, with the name, when they are answered.
+/// kbopt_ASKER, with the name, when they are answered (of a long name the first 63 bytes, which is
+/// what PostgreSQL takes).
 bool submitJob(Database &database, const QueuedJob &job, const std::string &asker,
                DatabaseFailure &failure);
 /// A GPU of a worker that is there, the one with the fewest open jobs of its own; nothing with a

@@ -89,6 +89,19 @@ def check_stall():
             assert slow.poll() is None
 
 
+def check_strange():
+    """Jobs that make no sense are answered, and the worker goes on; so is one whose asker has a long name."""
+    stack, database = started()
+    with stack, worker(database.url) as one:
+        for name, request, asker in (("words", "no JSON", "test"), ("nothing", "{}", "test"), ("files", json.dumps({"version": 1, "plan": "plans/none", "image": "blobs/none"}), "test"),
+                                     ("long", json.dumps({"version": 1, "device": "cuda", "plan": "", "image": ""}), "x" * 200)):
+            database.sql(f"insert into kbopt.jobs (name, kind, request, release, device, asker) values ('{name}', 'test', '{request}', '0.1.0, jobs 1', 'cpu', '{asker}'); notify kbopt_jobs")
+            eventually(lambda: state(database, name).startswith("answered|1|"), f"'{name}' is answered")
+        assert state(database, "words") == state(database, "nothing") == "answered|1|usage", (state(database, "words"), state(database, "nothing"))
+        assert state(database, "files") == "answered|1|environment" and "there is no file none" in database.sql("select result from kbopt.jobs where name = 'files'")
+        assert one.poll() is None
+
+
 def check_stop():
     """Workers end after the job in hand when the database says so; a signal gives the job back at once."""
     stack, database = started()
