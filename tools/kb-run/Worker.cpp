@@ -159,6 +159,10 @@ kbrt::WorkerFacts Worker::look() {
   const nlohmann::json &device = answer["device"];
   facts.devices.push_back("cuda");
   facts.gpu = device.value("uuid", "");
+  if (facts.gpu.empty()) { // no NVML
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    facts.gpu = facts.host + "/" + (visible ? visible : "0");
+  }
   facts.product = device.value("name", "");
   facts.arch = device.value("arch", "");
   facts.driver = device.value("driver", "");

@@ -28,7 +28,7 @@ inline constexpr unsigned workerSilenceSeconds = 60;
 struct QueuedJob {
   std::string name, kind, request;
   std::string device;       ///< "cpu", "cuda" or "compile"
-  std::string product, gpu; ///< "NVIDIA H200", and a GPU's UUID; empty: any
+  std::string product, gpu; ///< "NVIDIA H200", and a GPU's UUID (or host/number); empty: any
   uint64_t memoryBytes = 0;
   double seconds = 0; ///< the worker ends the job after that; 0: no limit
 };
