@@ -64,7 +64,8 @@ static void showQueue(const json::Object &status, llvm::raw_ostream &os) {
   if (const json::Array *stuck = status.getArray("notDone"))
     for (const json::Value &value : *stuck) {
       const json::Object &group = *value.getAsObject();
-      os << "no worker for " << numberOf(group, "jobs") << " jobs: device "
+      const int64_t jobs = numberOf(group, "jobs");
+      os << "no worker for " << jobs << (jobs == 1 ? " job" : " jobs") << ": device "
          << textOf(group, "device");
       for (StringRef name : {"product", "gpu"})
         if (!textOf(group, name).empty())

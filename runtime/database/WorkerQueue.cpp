@@ -140,9 +140,11 @@ std::optional<unsigned> WorkerQueue::reclaim(DatabaseFailure &failure) {
 std::vector<std::string> WorkerQueue::tidy(double seconds, DatabaseFailure &failure) {
   std::vector<std::string> outside;
   const std::string age = secondsText(seconds);
-  database.run("DELETE FROM kbopt.jobs WHERE state = 'answered' AND finished < now() -"
-               " $1::interval",
-               {age}, failure);
+  // A search that still waits asks again.
+  database.run(
+      "DELETE FROM kbopt.jobs WHERE (state = 'answered' AND finished < now() - $1::interval)"
+      " OR (state = 'waiting' AND created < now() - $1::interval)",
+      {age}, failure);
   database.run("DELETE FROM kbopt.workers WHERE seen < now() - $1::interval", {age}, failure);
   // The sum of what was used later than a file, and its own size, say whether there is room for it.
   auto rows = database.run(

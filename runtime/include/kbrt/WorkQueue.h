@@ -100,9 +100,10 @@ public:
   bool giveBack(const TakenJob &job, DatabaseFailure &failure);
   /// Jobs whose lease ran out wait again, and are answered at the last attempt. Returns how many.
   std::optional<unsigned> reclaim(DatabaseFailure &failure);
-  /// Forgets what was answered, and files that were not used, for \p seconds; of the others those
-  /// not used for longest, for ten minutes at least, until all have the bytes of the setting
-  /// "keep-bytes" (64 GiB). Returns the digests of files whose content is not in the database.
+  /// Forgets what was answered or waits, and files that were not used, for \p seconds; of the
+  /// others those not used for longest, for ten minutes at least, until all have the bytes of the
+  /// setting "keep-bytes" (64 GiB). Returns the digests of files whose content is not in the
+  /// database.
   std::vector<std::string> tidy(double seconds, DatabaseFailure &failure);
 
 private:

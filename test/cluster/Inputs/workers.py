@@ -133,7 +133,7 @@ def check_releases():
         assert state(database, "new") == "waiting|0|"
         database.sql("update kbopt.workers set release = '0.0'")
         shown = run("kb-opt", "cluster", "status", database.url).stdout
-        assert "no worker for 1 jobs: device cpu, release 9.9" in shown, shown
+        assert "no worker for 1 job: device cpu, release 9.9" in shown, shown
         assert "of another release (0.0)" in shown, shown
         database.sql("update kbopt.version set number = 99")
         for command in (["kb-run", "serve", database.url], ["kb-opt", "cluster", "status", database.url], ["kb-opt", "cluster", "init", database.url]):
@@ -212,7 +212,7 @@ def check_status():
         eventually(lambda: state(database, "one") == "answered|1|ok", "the worker answers")
         shown = run("kb-opt", "cluster", "status", database.url).stdout
         for pattern in (r"^1 worker$", r"^  \S+: cpu, 1 answered in \d+ s, idle$", r"^queue: 1 waiting, 0 running, 1 answered; 1 in the last minute; the oldest is \d+ s old$",
-                        r"^no worker for 1 jobs: device cuda$", r"^failures: none$"):
+                        r"^no worker for 1 job: device cuda$", r"^failures: none$"):
             assert re.search(pattern, shown, re.M), (pattern, shown)
         status = json.loads(run("kb-opt", "cluster", "status", "--json", database.url).stdout)
         assert (status["waiting"], status["answered"], len(status["workers"])) == (1, 1, 1), status
@@ -231,6 +231,8 @@ def check_tidy():
         database.sql("update kbopt.jobs set request = '{\"image\": \"blobs/needed\"}'")
         ask(database, "past")
         database.sql(f"update kbopt.jobs set state = 'answered', finished = {old} where name = 'past'")
+        ask(database, "asked long ago", device="none")
+        database.sql(f"update kbopt.jobs set created = {old} where name = 'asked long ago'")
         with worker(database.url, "--pretend=0"):
             eventually(lambda: database.sql("select digest from kbopt.blobs order by 1") == "needed\nnew", "files are forgotten")
             eventually(lambda: database.sql("select name from kbopt.jobs") == "open", "jobs are forgotten")
