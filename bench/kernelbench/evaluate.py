@@ -49,7 +49,7 @@ def is_suspicious(record):
 def slower_of(first, again):
     """The record that counts of two evaluations; both are kept."""
     if not again.get("correct"):
-        return {**first, "correct": False, "why": "wrong when evaluated again: " + again.get("why", "its results differ"), "again": again}
+        return {**first, "correct": False, "why": "when evaluated again: " + again.get("why", "its results differ"), "again": again}
     precision = next(each for each in PRECISIONS if each in first)
     counts = min((first, again), key=lambda record: over_better(record[precision]))
     return {**counts, "again": again if counts is first else first}
