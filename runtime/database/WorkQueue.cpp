@@ -5,10 +5,6 @@
 
 namespace kbrt {
 
-static DatabaseValue orNull(const std::string &text) {
-  return text.empty() ? DatabaseValue(std::nullopt) : DatabaseValue(text);
-}
-
 bool submitJob(Database &database, const QueuedJob &job, const std::string &asker,
                DatabaseFailure &failure) {
   return database
@@ -17,8 +13,9 @@ bool submitJob(Database &database, const QueuedJob &job, const std::string &aske
            " memory, seconds, asker) VALUES ($1, $2, $3, $4, $5, $6, $7, $8::bigint,"
            " $9::double precision, $10) ON CONFLICT (name) DO NOTHING RETURNING device)"
            " SELECT pg_notify('kbopt_jobs', device)::text FROM added",
-           {job.name, job.kind, job.request, queueRelease, job.device, orNull(job.product),
-            orNull(job.gpu), std::to_string(job.memoryBytes), std::to_string(job.seconds), asker},
+           {job.name, job.kind, job.request, queueRelease, job.device,
+            DatabaseValue::orNull(job.product), DatabaseValue::orNull(job.gpu),
+            std::to_string(job.memoryBytes), std::to_string(job.seconds), asker},
            failure)
       .has_value();
 }

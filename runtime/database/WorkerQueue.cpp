@@ -6,10 +6,6 @@
 
 namespace kbrt {
 
-static DatabaseValue orNull(const std::string &text) {
-  return text.empty() ? DatabaseValue(std::nullopt) : DatabaseValue(text);
-}
-
 /// Of files, where the settings do not say.
 static constexpr uint64_t defaultKeptBytes = uint64_t(64) << 30;
 
@@ -29,8 +25,9 @@ bool WorkerQueue::announce(DatabaseFailure &failure) {
            " driver, compilers) VALUES ($1, $2, $3::bigint, $4, $5::text[], $6, $7, $8, $9, $10)"
            " ON CONFLICT (id) DO UPDATE SET seen = now()",
            {facts.id, facts.host, std::to_string(facts.process), queueRelease,
-            arrayOf(facts.devices), orNull(facts.gpu), orNull(facts.product), orNull(facts.arch),
-            orNull(facts.driver), orNull(facts.compilers)},
+            arrayOf(facts.devices), DatabaseValue::orNull(facts.gpu),
+            DatabaseValue::orNull(facts.product), DatabaseValue::orNull(facts.arch),
+            DatabaseValue::orNull(facts.driver), DatabaseValue::orNull(facts.compilers)},
            failure)
       .has_value();
 }
@@ -95,15 +92,15 @@ bool WorkerQueue::renew(const TakenJob &job, DatabaseFailure &failure) {
 bool WorkerQueue::finish(const TakenJob &job, const QueueAnswer &answer, DatabaseFailure &failure) {
   // The second condition makes the statement mean the same when it is repeated.
   return isOwn(
-      database.run(
-          "WITH done AS (UPDATE kbopt.jobs SET state = 'answered', status = $4, result ="
-          " $5, observables = $6, finished = coalesce(finished, now()) WHERE id ="
-          " $1::bigint AND worker = $2 AND attempts = $3::integer RETURNING asker, name),"
-          " counted AS (UPDATE kbopt.workers SET answered = answered + 1, seen = now()"
-          " WHERE id = $2)"
-          " SELECT pg_notify(left('kbopt_' || asker, 63), name)::text FROM done",
-          {job.id, facts.id, job.attempt, answer.status, answer.result, orNull(answer.observables)},
-          failure),
+      database.run("WITH done AS (UPDATE kbopt.jobs SET state = 'answered', status = $4, result ="
+                   " $5, observables = $6, finished = coalesce(finished, now()) WHERE id ="
+                   " $1::bigint AND worker = $2 AND attempts = $3::integer RETURNING asker, name),"
+                   " counted AS (UPDATE kbopt.workers SET answered = answered + 1, seen = now()"
+                   " WHERE id = $2)"
+                   " SELECT pg_notify(left('kbopt_' || asker, 63), name)::text FROM done",
+                   {job.id, facts.id, job.attempt, answer.status, answer.result,
+                    DatabaseValue::orNull(answer.observables)},
+                   failure),
       failure);
 }
 

@@ -3,6 +3,7 @@
 #include "JobFiles.h"
 #include "kb-opt/Support/FileSystem.h"
 #include "kbrt/Plan.h"
+#include "kbrt/Sha256.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -37,6 +38,43 @@ std::string jobText(const JobRequest &request, const SentSubject &subject,
   if (!outputs.empty())
     job["outputs"] = outputs;
   return formatv("{0}", json::Value(std::move(job))).str();
+}
+
+Expected<std::string> SentDigests::get(const std::string &path) {
+  sys::fs::file_status status;
+  if (std::error_code code = sys::fs::status(path, status))
+    return make_error<StoreError>("cannot read '" + path + "': " + code.message());
+  std::string key = formatv("{0} {1} {2}", path, status.getSize(),
+                            status.getLastModificationTime().time_since_epoch().count());
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto found = known.find(key);
+    if (found != known.end())
+      return found->second;
+  }
+  auto bytes = MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!bytes)
+    return make_error<StoreError>("cannot read '" + path + "': " + bytes.getError().message());
+  std::string digest =
+      kbrt::sha256(std::string_view((*bytes)->getBufferStart(), (*bytes)->getBufferSize()));
+  std::lock_guard<std::mutex> lock(mutex);
+  return known[key] = digest;
+}
+
+Expected<SentSubjects> sendSubjects(const JobRequest &request,
+                                    function_ref<Expected<SentSubject>(const JobSubject &)> send) {
+  SentSubjects sent;
+  Expected<SentSubject> subject = send(request.subject);
+  if (!subject)
+    return subject.takeError();
+  sent.subject = std::move(*subject);
+  if (!request.baseline)
+    return std::move(sent);
+  Expected<SentSubject> baseline = send(*request.baseline);
+  if (!baseline)
+    return baseline.takeError();
+  sent.baseline = std::move(*baseline);
+  return std::move(sent);
 }
 
 Error linkOrCopy(const std::string &from, const std::string &to) {

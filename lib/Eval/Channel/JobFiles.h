@@ -9,6 +9,7 @@
 #define KBOPT_LIB_EVAL_CHANNEL_JOBFILES_H
 
 #include "kb-opt/Eval/JobChannel.h"
+#include <mutex>
 
 namespace kbopt {
 
@@ -17,6 +18,26 @@ struct SentSubject {
   std::string plan, image;
   std::string dataSha256; ///< empty: data.bin lies in the plan's folder, or there is none
 };
+
+/// The SHA-256 of files, each read once while its size and time stay. Thread-safe.
+class SentDigests {
+public:
+  llvm::Expected<std::string> get(const std::string &path);
+
+private:
+  std::mutex mutex;
+  std::map<std::string, std::string> known; ///< by path, size and time
+};
+
+/// Where a server finds what a job is about.
+struct SentSubjects {
+  SentSubject subject;
+  std::optional<SentSubject> baseline;
+};
+/// Calls \p send for the subjects of \p request.
+llvm::Expected<SentSubjects>
+sendSubjects(const JobRequest &request,
+             llvm::function_ref<llvm::Expected<SentSubject>(const JobSubject &)> send);
 
 /// The whole job, on one line, with sorted keys.
 std::string jobText(const JobRequest &request, const SentSubject &subject,

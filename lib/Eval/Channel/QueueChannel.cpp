@@ -25,10 +25,11 @@ namespace kbopt {
 
 /// What the channels of one search share.
 struct QueueChannelState {
-  std::mutex mutex;
-  std::map<std::string, unsigned> asked;   ///< how often, by content
-  std::map<std::string, std::string> sent; ///< digests of files, by path, size and time
-  kbrt::WorkerGpu gpu;                     ///< that all measurements of this search come from
+  SentDigests digests;
+  std::mutex mutex;                      ///< of what follows
+  std::map<std::string, unsigned> asked; ///< how often, by content
+  std::set<std::string> sent;            ///< digests of files
+  kbrt::WorkerGpu gpu;                   ///< that all measurements of this search come from
 };
 
 namespace {
@@ -66,26 +67,22 @@ private:
 
 /// Puts the file at \p path into the database under its digest, which is returned.
 Expected<std::string> QueueChannel::sendFile(const std::string &path) {
-  sys::fs::file_status status;
-  if (std::error_code code = sys::fs::status(path, status))
-    return make_error<StoreError>("cannot read '" + path + "': " + code.message());
-  std::string key = formatv("{0} {1} {2}", path, status.getSize(),
-                            status.getLastModificationTime().time_since_epoch().count());
+  Expected<std::string> digest = state->digests.get(path);
+  if (!digest)
+    return digest;
   {
     std::lock_guard<std::mutex> lock(state->mutex);
-    auto known = state->sent.find(key);
-    if (known != state->sent.end())
-      return known->second;
+    if (state->sent.count(*digest))
+      return digest;
   }
   auto bytes = MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!bytes)
     return make_error<StoreError>("cannot read '" + path + "': " + bytes.getError().message());
-  StringRef content = (*bytes)->getBuffer();
-  std::string digest = kbrt::sha256(std::string_view(content.data(), content.size()));
-  if (Error error = link->send(digest, content))
+  if (Error error = link->send(*digest, (*bytes)->getBuffer()))
     return std::move(error);
   std::lock_guard<std::mutex> lock(state->mutex);
-  return state->sent[key] = digest;
+  state->sent.insert(*digest);
+  return digest;
 }
 
 Expected<SentSubject> QueueChannel::send(const JobSubject &subject) {
@@ -116,12 +113,8 @@ Error QueueChannel::sendAgain(const JobRequest &request) {
     std::lock_guard<std::mutex> lock(state->mutex);
     state->sent.clear();
   }
-  for (const std::optional<JobSubject> &subject :
-       {std::optional(request.subject), request.baseline})
-    if (subject)
-      if (Expected<SentSubject> sent = send(*subject); !sent)
-        return sent.takeError();
-  return Error::success();
+  return sendSubjects(request, [&](const JobSubject &subject) { return send(subject); })
+      .takeError();
 }
 
 /// What is measured comes from one GPU, everything else from any of its kind.
@@ -234,22 +227,16 @@ static std::string kindOf(const JobRequest &request) {
 Expected<JobAnswer> QueueChannel::run(const JobRequest &request) {
   if (interrupted())
     return interruption();
-  Expected<SentSubject> subject = send(request.subject);
-  if (!subject)
-    return subject.takeError();
-  std::optional<SentSubject> baseline;
-  if (request.baseline) {
-    Expected<SentSubject> other = send(*request.baseline);
-    if (!other)
-      return other.takeError();
-    baseline = std::move(*other);
-  }
+  Expected<SentSubjects> sent =
+      sendSubjects(request, [&](const JobSubject &subject) { return send(subject); });
+  if (!sent)
+    return sent.takeError();
   kbrt::QueuedJob job;
   if (Error error = choosePlace(request, job))
     return std::move(error);
   job.kind = kindOf(request);
-  job.request =
-      jobText(request, *subject, baseline, "blobs", request.wantsOutputs ? "outputs" : "");
+  job.request = jobText(request, sent->subject, sent->baseline, "blobs",
+                        request.wantsOutputs ? "outputs" : "");
   job.device = device;
   job.memoryBytes = memoryBytes;
   job.seconds = request.limitSeconds;

@@ -43,7 +43,6 @@ private:
   }
   Error checkFolder() const;
   Error gone() const;
-  Expected<std::string> digestOfFile(const std::string &path);
   Expected<std::string> sendBlob(const std::string &path);
   Expected<SentSubject> send(const JobSubject &subject);
   Error submit(const std::string &name, const std::string &text);
@@ -55,10 +54,10 @@ private:
   void giveBack(const std::string &name);
 
   SpoolChannelOptions options;
-  std::mutex mutex;                           ///< of what follows
-  std::map<std::string, std::string> digests; ///< of files, by path, size and time
-  std::set<std::string> open;                 ///< names
-  bool told = false;                          ///< that no kb-run answers
+  SentDigests digests;
+  std::mutex mutex;           ///< of what follows
+  std::set<std::string> open; ///< names
+  bool told = false;          ///< that no kb-run answers
 };
 
 Error SpoolChannel::gone() const {
@@ -72,27 +71,6 @@ Error SpoolChannel::checkFolder() const {
   return sys::fs::is_directory(options.directory) ? Error::success() : gone();
 }
 
-Expected<std::string> SpoolChannel::digestOfFile(const std::string &path) {
-  sys::fs::file_status status;
-  if (std::error_code code = sys::fs::status(path, status))
-    return make_error<StoreError>("cannot read '" + path + "': " + code.message());
-  std::string key = formatv("{0} {1} {2}", path, status.getSize(),
-                            status.getLastModificationTime().time_since_epoch().count());
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    auto known = digests.find(key);
-    if (known != digests.end())
-      return known->second;
-  }
-  auto bytes = MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  if (!bytes)
-    return make_error<StoreError>("cannot read '" + path + "': " + bytes.getError().message());
-  std::string digest =
-      kbrt::sha256(std::string_view((*bytes)->getBufferStart(), (*bytes)->getBufferSize()));
-  std::lock_guard<std::mutex> lock(mutex);
-  return digests[key] = digest;
-}
-
 /// Whether \p path was sent before; the server is to see that it is still of use.
 static bool isThere(const std::string &path) {
   return utimensat(AT_FDCWD, path.c_str(), nullptr, 0) == 0;
@@ -100,7 +78,7 @@ static bool isThere(const std::string &path) {
 
 /// Puts the file at \p path into blobs/ under its digest, which is returned.
 Expected<std::string> SpoolChannel::sendBlob(const std::string &path) {
-  Expected<std::string> digest = digestOfFile(path);
+  Expected<std::string> digest = digests.get(path);
   if (!digest)
     return digest;
   std::string blob = at("blobs", *digest);
@@ -123,7 +101,7 @@ Expected<SentSubject> SpoolChannel::send(const JobSubject &subject) {
     return image.takeError();
   sent.image = "blobs/" + *image;
   std::string planFile = subject.planFolder + "/" + kbrt::planFileName;
-  Expected<std::string> plan = digestOfFile(planFile);
+  Expected<std::string> plan = digests.get(planFile);
   if (!plan)
     return plan.takeError();
   sent.plan = "plans/" + *plan;
@@ -246,21 +224,15 @@ Expected<JobAnswer> SpoolChannel::run(const JobRequest &request) {
   for (StringRef kind : {"jobs", "claims", "results", "blobs", "plans", "outputs"})
     if (Error error = realFileSystem().createDirectories(options.directory + "/" + kind.str()))
       return std::move(error);
-  Expected<SentSubject> subject = send(request.subject);
-  if (!subject)
-    return subject.takeError();
-  std::optional<SentSubject> baseline;
-  if (request.baseline) {
-    Expected<SentSubject> other = send(*request.baseline);
-    if (!other)
-      return other.takeError();
-    baseline = std::move(*other);
-  }
+  Expected<SentSubjects> sent =
+      sendSubjects(request, [&](const JobSubject &subject) { return send(subject); });
+  if (!sent)
+    return sent.takeError();
   // The folder for outputs is named after the job, and the job after everything else.
-  std::string name =
-      take(jobText(request, *subject, baseline, "blobs", request.wantsOutputs ? "outputs" : ""));
+  std::string name = take(jobText(request, sent->subject, sent->baseline, "blobs",
+                                  request.wantsOutputs ? "outputs" : ""));
   std::string outputs = request.wantsOutputs ? "outputs/" + name : "";
-  std::string text = jobText(request, *subject, baseline, "blobs", outputs);
+  std::string text = jobText(request, sent->subject, sent->baseline, "blobs", outputs);
   Expected<json::Object> result = await(name, text);
   JobAnswer answer;
   Error failure = Error::success();

@@ -35,6 +35,10 @@ struct DatabaseValue {
   /*implicit*/ DatabaseValue(const std::string &text) : bytes(text) {}
   /*implicit*/ DatabaseValue(const char *text) : bytes(text) {}
   /*implicit*/ DatabaseValue(std::nullopt_t) : isNull(true) {}
+  /// NULL where \p text is empty.
+  static DatabaseValue orNull(const std::string &text) {
+    return text.empty() ? DatabaseValue(std::nullopt) : DatabaseValue(text);
+  }
   /// For a column of type bytea.
   static DatabaseValue binary(std::string_view bytes) {
     DatabaseValue value(bytes);
