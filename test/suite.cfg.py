@@ -73,6 +73,7 @@ if glob.glob(os.path.join(os.path.dirname(config.llvm_tools_dir), "lib", "clang"
 if shutil.which("strace") and subprocess.run(["strace", "-qq", "-o", os.devnull, "true"], capture_output=True).returncode == 0:
     config.available_features.add("strace")
 sys.path.insert(0, os.path.join(config.source_dir, "test", "cluster", "Inputs"))
+import machines  # noqa: E402
 import postgres  # noqa: E402
 import slurm  # noqa: E402
 
@@ -80,6 +81,8 @@ if os.geteuid() == 0 and subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs"
     config.available_features.add("mount")
 if not postgres.missing():
     config.available_features.add("postgresql")
+if not machines.missing():
+    config.available_features.add("machines")
 if not slurm.missing():
     config.available_features.add("slurm")
 for feature, name in [("bundle", "kb-opt-bundle.tar.xz"), ("wheel", "kb_opt-*.whl"), ("deb", "kb-opt_*.deb")]:

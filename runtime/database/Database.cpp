@@ -43,13 +43,16 @@ static std::string firstLine(const char *text) {
   return line.substr(0, line.find('\n'));
 }
 
-/// libpq connects again and again; what a role may not do stays forbidden.
+/// libpq connects again and again; what a role may not do stays forbidden, and so does a server
+/// whose certificate is not trusted.
 static bool isLasting(const std::string &message) {
-  for (const char *part : {"authentication failed", "no password supplied", "does not exist",
-                           "permission denied", "invalid connection option", "pg_hba.conf"})
-    if (message.find(part) != std::string::npos)
-      return message.find("No such file") == std::string::npos;
-  return false;
+  auto says = [&](const char *part) { return message.find(part) != std::string::npos; };
+  for (const char *part : {"certificate", "does not match host name", "SSL was required",
+                           "authentication failed", "no password supplied", "permission denied",
+                           "invalid connection option", "invalid sslmode value", "pg_hba.conf"})
+    if (says(part))
+      return true;
+  return says("does not exist") && !says("No such file"); // of a socket whose server starts
 }
 
 /// Classes of SQLSTATE that are the machine's fault: connections, resources (a full disk among

@@ -1,23 +1,16 @@
 //===- Worker.cpp ---------------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
-#include "Worker.h"
 #include "Job.h"
 #include "JobBlobs.h"
-#include "PipedServer.h"
 #include "Run.h"
+#include "WorkerParts.h"
 #include "kbrt/DatabaseSchema.h"
 #include "kbrt/Plan.h"
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <random>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace fs = std::filesystem;
@@ -33,23 +26,6 @@ constexpr unsigned mostServers = 2;
 /// Without a notification, which may be lost with a connection.
 constexpr int longestWaitMs = 1000;
 constexpr double tidySeconds = 60, keptSeconds = 24 * 3600;
-/// Beside a job's own limit, after which a server counts as hung.
-constexpr double graceSeconds = 60;
-
-volatile sig_atomic_t stopAsked = 0;
-void onStop(int) { stopAsked = 1; }
-
-void complain(const kbrt::DatabaseFailure &failure) {
-  fprintf(stderr, "kb-run: error: %s\n", failure.message.c_str());
-  if (!failure.note.empty())
-    fprintf(stderr, "kb-run: note: %s\n", failure.note.c_str());
-}
-
-std::string hostName() {
-  char host[256] = "host";
-  gethostname(host, sizeof host - 1);
-  return host;
-}
 
 class Worker {
 public:
@@ -63,7 +39,6 @@ public:
 private:
   using Outcome = kbrt::QueueAnswer;
 
-  kbrt::WorkerFacts look();
   void work(const kbrt::TakenJob &job);
   std::optional<Outcome> execute(const kbrt::TakenJob &job);
   std::optional<Outcome> ask(const std::string &line, const kbrt::TakenJob &job);
@@ -105,73 +80,15 @@ bool Worker::patiently(const std::function<bool(kbrt::DatabaseFailure &)> &state
     if (!isTold)
       fprintf(stderr, "kb-run: %s; trying again\n", failure.message.c_str());
     isTold = true;
-    if (stopAsked)
+    if (isStopAsked)
       return false;
     usleep(1000 * pause);
   }
 }
 
-/// Whether this processor has what kb-opt's images for other machines use (x86-64-v3).
-bool runsCpuImages() {
-#if defined(KBRUN_HAS_CPU) && defined(__x86_64__)
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-         __builtin_cpu_supports("bmi2");
-#else
-  return false;
-#endif
-}
-
-/// What this machine can do.
-kbrt::WorkerFacts Worker::look() {
-  kbrt::WorkerFacts facts;
-  facts.host = hostName();
-  facts.process = getpid();
-  facts.id = facts.host + "-" + std::to_string(getpid()) + "-" +
-             std::to_string(std::random_device()() % 100000);
-  if (runsCpuImages())
-    facts.devices.push_back("cpu");
-  if (options.pretendSeconds >= 0)
-    return facts;
-  std::string text;
-  const char *job = R"({"version": 1, "device": "cuda", "plan": "", "image": ""})";
-  if (server.ask(
-          job, graceSeconds, 0, [] { return !stopAsked; }, text) != PipedServer::Reply::Line) {
-    fprintf(stderr, "kb-run: error: no job can run here: %s\n", text.c_str());
-    if (options.sandboxed)
-      fprintf(stderr, "kb-run: note: install the package 'bubblewrap', or pass "
-                      "--unsafe-no-sandbox where the worker's account is a wall of its own\n");
-    hasFailed = true;
-    return facts;
-  }
-  nlohmann::json answer = nlohmann::json::parse(text, nullptr, false);
-  if (server.ask(
-          R"({"version": 1, "compile": null})", graceSeconds, 0, [] { return !stopAsked; }, text) ==
-      PipedServer::Reply::Line) {
-    nlohmann::json compiler = nlohmann::json::parse(text, nullptr, false);
-    if (compiler.is_object() && compiler.contains("nvrtc")) {
-      const std::string version = compiler.value("nvrtc", "");
-      facts.devices.push_back("compile:" + version);
-      facts.compilers = "NVRTC " + version;
-    }
-  }
-  if (!answer.is_object() || !answer.contains("device"))
-    return facts;
-  const nlohmann::json &device = answer["device"];
-  facts.devices.push_back("cuda");
-  facts.gpu = device.value("uuid", "");
-  if (facts.gpu.empty()) { // no NVML
-    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
-    facts.gpu = facts.host + "/" + (visible ? visible : "0");
-  }
-  facts.product = device.value("name", "");
-  facts.arch = device.value("arch", "");
-  facts.driver = device.value("driver", "");
-  return facts;
-}
-
 /// Called several times a second while a job runs.
 bool Worker::keepLease(const kbrt::TakenJob &job) {
-  if (stopAsked)
+  if (isStopAsked)
     return false;
   if (secondsSince(greeted) < options.leaseSeconds / 3)
     return true;
@@ -218,7 +135,7 @@ std::optional<Worker::Outcome> Worker::execute(const kbrt::TakenJob &job) {
     return plain("usage", "the job is no JSON object");
   kbrt::DatabaseFailure failure;
   for (unsigned attempt = 1; !blobs.fetch(request, failure); ++attempt) {
-    if (stopAsked || !keepLease(job))
+    if (isStopAsked || !keepLease(job))
       return std::nullopt;
     if (!failure.isOutage || attempt == 5)
       return plain("environment",
@@ -279,20 +196,16 @@ int Worker::serve() {
   if (!patiently(
           [&](kbrt::DatabaseFailure &failure) { return checkDatabaseSchema(database, failure); }))
     return exitEnvironment;
-  kbrt::WorkerFacts facts = look();
-  if (hasFailed)
+  std::optional<kbrt::WorkerFacts> facts = factsOfWorker(options, server);
+  if (!facts)
     return exitEnvironment;
-  if (facts.devices.empty()) {
-    fprintf(stderr, "kb-run: error: this kb-run has neither a CPU device nor a GPU\n");
-    return exitEnvironment;
-  }
-  queue.emplace(database, facts, options.leaseSeconds);
+  queue.emplace(database, *facts, options.leaseSeconds);
   database.listen("kbopt_jobs");
   patiently([&](kbrt::DatabaseFailure &failure) { return queue->announce(failure); });
   if (!hasFailed)
-    fprintf(stderr, "kb-run: worker %s waits for jobs%s\n", facts.id.c_str(),
-            facts.product.empty() ? "" : (" for the " + facts.product).c_str());
-  while (!stopAsked && !isStopped && !hasFailed) {
+    fprintf(stderr, "kb-run: worker %s waits for jobs%s\n", facts->id.c_str(),
+            facts->product.empty() ? "" : (" for the " + facts->product).c_str());
+  while (!isStopAsked && !isStopped && !hasFailed) {
     std::optional<kbrt::TakenJob> job;
     patiently([&](kbrt::DatabaseFailure &failure) {
       if (secondsSince(greeted) > options.leaseSeconds / 3) {
@@ -323,97 +236,10 @@ int Worker::serve() {
   return hasFailed ? exitEnvironment : exitOk;
 }
 
-/// One worker in this process.
-int serveHere(const WorkerOptions &options) {
-  std::string folder = options.cacheFolder;
-  std::error_code code;
-  if (folder.empty()) {
-    folder = (fs::temp_directory_path(code) / "kb-run-XXXXXX").string();
-    if (!mkdtemp(folder.data())) {
-      fprintf(stderr, "kb-run: error: cannot make a folder '%s': %s\n", folder.c_str(),
-              strerror(errno));
-      return exitEnvironment;
-    }
-  } else {
-    folder += "/" + std::to_string(getpid());
-  }
-  for (const char *part : {"blobs", "plans", "outputs"})
-    fs::create_directories(folder + "/" + part, code);
-  if (code) {
-    fprintf(stderr, "kb-run: error: cannot make folders in '%s': %s\n", folder.c_str(),
-            code.message().c_str());
-    return exitEnvironment;
-  }
-  int status = Worker(options, fs::absolute(folder)).serve();
-  fs::remove_all(folder, code);
-  return status;
-}
-
-/// The GPUs of this process as CUDA_VISIBLE_DEVICES names them; none where it sees none.
-std::vector<std::string> visibleGpus() {
-  std::vector<std::string> names;
-  if (const char *given = getenv("CUDA_VISIBLE_DEVICES")) {
-    std::string rest = given;
-    for (size_t at = 0; !rest.empty(); rest.erase(0, at)) {
-      at = rest.find(',');
-      names.push_back(rest.substr(0, at));
-      at = at == std::string::npos ? rest.size() : at + 1;
-    }
-    return names;
-  }
-  std::error_code code;
-  while (fs::exists("/dev/nvidia" + std::to_string(names.size()), code))
-    names.push_back(std::to_string(names.size()));
-  return names;
-}
-
-void takeSignals() {
-  struct sigaction action = {};
-  action.sa_handler = onStop;
-  for (int signal : {SIGTERM, SIGINT, SIGUSR1}) // the last is Slurm's warning before a limit
-    sigaction(signal, &action, nullptr);
-  signal(SIGPIPE, SIG_IGN);
-}
-
 } // namespace
 
-int serveDatabase(const WorkerOptions &options) {
-  kbrt::DatabaseFailure failure;
-  if (!kbrt::checkDatabaseUrl(options.url, failure)) {
-    complain(failure);
-    return exitEnvironment;
-  }
-  takeSignals();
-  if (options.jobs <= 1)
-    return serveHere(options);
-  std::vector<pid_t> workers;
-  const pid_t parent = getpid();
-  const std::vector<std::string> gpus = visibleGpus();
-  for (unsigned i = 0; i != options.jobs; ++i) {
-    pid_t worker = fork();
-    if (worker == 0) {
-      prctl(PR_SET_PDEATHSIG, SIGTERM);
-      if (!gpus.empty())
-        setenv("CUDA_VISIBLE_DEVICES", gpus[i % gpus.size()].c_str(), 1);
-      _exit(getppid() == parent ? serveHere(options) : exitEnvironment);
-    }
-    if (worker > 0)
-      workers.push_back(worker);
-  }
-  int worst = workers.size() == options.jobs ? exitOk : exitEnvironment;
-  while (!workers.empty()) {
-    int status = 0;
-    pid_t ended = waitpid(-1, &status, 0);
-    if (ended < 0 && errno == EINTR) {
-      for (pid_t worker : workers)
-        kill(worker, SIGTERM);
-      continue;
-    }
-    std::erase(workers, ended);
-    if (status != 0)
-      worst = exitEnvironment;
-  }
-  return worst;
+int runWorker(const WorkerOptions &options, const std::string &folder) {
+  return Worker(options, folder).serve();
 }
 
 } // namespace kbrun

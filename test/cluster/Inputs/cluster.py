@@ -29,12 +29,12 @@ def eventually(condition, what, seconds=30):
 
 
 @contextlib.contextmanager
-def worker(url, *options, environment=None):
-    """A kb-run that takes jobs; its standard error lies in `said` of what is returned."""
+def worker(url, *options, environment=None, prefix=()):
+    """A kb-run that takes jobs, behind `prefix` in its command line; its standard error lies in `said` of what is returned."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     said = FOLDER / f"worker-{time.monotonic_ns()}.log"
     with open(said, "w") as log:
-        process = subprocess.Popen(["kb-run", "serve", url, *options], stderr=log, env=environment)
+        process = subprocess.Popen([*prefix, "kb-run", "serve", url, *options], stderr=log, env=environment)
     process.said = said
     try:
         eventually(lambda: "waits for jobs" in said.read_text() or process.poll() is not None, "a worker starts")

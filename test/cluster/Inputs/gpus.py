@@ -95,7 +95,8 @@ with stack, worker(database.url) as compiler:
     for each in workers:
         each.start()
     try:
-        done = run("kb-opt", "-v", "-passes=auto", f"--device={database.url}", "--seed=1", "--trajectories=1", "--steps=1", "--budget-candidates=2", f"--knowledge={FOLDER}/kb", f"--journal={FOLDER}/journal", "-o", FOLDER / "kept.cu", PROGRAM, timeout=150)
+        done = run("kb-opt", "-v", "-passes=auto", f"--device={database.url}", "--seed=1", "--trajectories=1", "--steps=1", "--budget-candidates=2", f"--knowledge={FOLDER}/kb", f"--journal={FOLDER}/journal", "-o", FOLDER / "kept.cu", PROGRAM,
+                   timeout=150, env={**os.environ, "XDG_CACHE_HOME": str(FOLDER / "cache")})  # What another search has compiled is not asked again.
     finally:
         for each in workers:
             each.stop()

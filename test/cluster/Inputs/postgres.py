@@ -109,13 +109,18 @@ class Postgres:
     even by SIGKILL; a server that is itself killed by SIGKILL may leave 56 bytes of shared memory behind. If an exception
     leaves the block, then the end of the server's log goes to stderr.
 
+    With `tls`, a name of this server, connections by TCP need TLS and a password; `addresses` are further ones that it
+    listens on.
+
     url, tcp_url: how to connect, by the socket and by TCP; they stay the same over restarts.
+    certificate: with `tls` the path of the server's certificate, which is its own root.
     port: the port of 127.0.0.1 (and of the socket), for a Proxy.
     log: the path of the server's log.
     """
 
-    def __init__(self, folder):
+    def __init__(self, folder, tls="", addresses=()):
         self._parent = pathlib.Path(folder).resolve()
+        self._tls, self._addresses = tls, ("127.0.0.1", *addresses)
         self._process = None
 
     def __enter__(self):
@@ -143,6 +148,8 @@ class Postgres:
             done = subprocess.run(command, env=self._environment, cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **self._as_user)
             if done.returncode:
                 raise RuntimeError(f"initdb failed:\n{done.stdout}")
+            if self._tls:
+                self._make_certificate()
             self.start()
             self._psql("create database kbopt", self.url.replace("/kbopt?", "/postgres?"))
         except BaseException:
@@ -159,6 +166,12 @@ class Postgres:
         self.stop(signal.SIGQUIT)
         _remove(self._data, self._private)
         self._guard.close()
+
+    def _make_certificate(self):
+        self.certificate, key = self._private / "server.crt", self._private / "server.key"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={self._tls}", "-addext", f"subjectAltName=DNS:{self._tls}", "-keyout", key, "-out", self.certificate],
+                       check=True, capture_output=True, **self._as_user)
+        (self._data / "pg_hba.conf").write_text("local all all trust\nhostssl all all all scram-sha-256\n")
 
     def _psql(self, text, url):
         command = [self._bin / "psql", "-AtXq", "-v", "ON_ERROR_STOP=1", "-f", "-", url]
@@ -178,8 +191,10 @@ class Postgres:
         """Starts the server if it does not run, and returns when it takes connections; raises RuntimeError with the end of its log if it does not within 60 seconds."""
         if self._process:
             return
-        settings = {"port": self.port, "listen_addresses": "127.0.0.1", "unix_socket_directories": self._private, "fsync": "off", "full_page_writes": "off",
+        settings = {"port": self.port, "listen_addresses": ",".join(self._addresses), "unix_socket_directories": self._private, "fsync": "off", "full_page_writes": "off",
                     "shared_buffers": "16MB", "dynamic_shared_memory_type": "mmap", "logging_collector": "off", "log_destination": "stderr"}
+        if self._tls:
+            settings.update(ssl="on", ssl_cert_file=self.certificate, ssl_key_file=self._private / "server.key")
         command = [self._bin / "postgres", "-D", self._data, *(word for name, value in settings.items() for word in ("-c", f"{name}={value}"))]
         with open(self.log, "ab") as log:
             self._process = subprocess.Popen(command, env=self._environment, cwd="/", stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, **self._as_user)
