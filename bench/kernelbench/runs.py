@@ -14,6 +14,7 @@ import subprocess
 import time
 
 import track_a
+from batches import SIZE
 
 
 def last(pattern, text):
@@ -129,12 +130,27 @@ def prove(prepared, out, options):
     amend(prepared, out, options, lambda record, result: result["status"] == 4 and result["screened"] > result["gain"] and os.path.exists(kept_path(out, record)), change)
 
 
+def workload_of(prepared, record, out):
+    """The file of the workload with the size that the module itself has, in place of the one that a search can bear; none where there are not two."""
+    folder = os.path.join(prepared, record["name"])
+    if not record.get("batch"):
+        return None
+    with open(os.path.join(folder, "graph.json")) as graph, open(os.path.join(folder, "kernel.workload.yaml")) as workload:
+        own, text = json.load(graph)["size"]["value"], workload.read()
+    path = kept_path(out, record) + ".workload.yaml"
+    with open(path, "w") as file:
+        file.write(re.sub(rf"^sizes: {{({SIZE}): \d+}}", rf"sizes: {{\1: {own}}}", text, flags=re.M))
+    return path
+
+
 def fill(prepared, out, options):
-    """Where a run kept nothing: what FILL writes, without a measurement or a proof."""
+    """Where a run kept nothing: what FILL writes for the module's own sizes, without a measurement or a proof."""
 
     def change(record, result, environment):
         source = os.path.join(prepared, record["name"], record.get("file", "init.cu"))
-        status, text = words_of([options["kb-opt"], "-passes=" + FILL, "-o", kept_path(out, record), source, *options["extra"], "--", *record["flags"]], time.time() + options["seconds"], environment)
+        workload = workload_of(prepared, record, out)
+        sizes = ["--workload=" + workload] if workload else []
+        status, text = words_of([options["kb-opt"], "-passes=" + FILL, *sizes, "-o", kept_path(out, record), source, *options["extra"], "--", *record["flags"]], time.time() + options["seconds"], environment)
         result.update(pipeline=FILL, unmeasured=True) if status == 0 else None
         print(f"{result['name']}: " + (FILL if status == 0 else f"status {status}, {last(r'error: (.*)', text)}"), flush=True)
 

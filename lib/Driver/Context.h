@@ -22,6 +22,8 @@
 
 namespace kbopt {
 
+struct PipelineOptions;
+
 /// Made once per invocation; outlives everything that refers to it.
 struct Context {
   Options options;
@@ -79,6 +81,10 @@ CandidateTools candidateTools(Context &context);
 /// signature of what it calls. \p signature receives that of an entry or kernel.
 llvm::Expected<Workload> openWorkload(const Context &context, const ParsedProgram &program,
                                       Signature &signature);
+
+/// How pipelines run on the input without a search: sizes are those of the workload, if there is
+/// one. After `openInput`.
+llvm::Expected<PipelineOptions> pipelineOptions(Context &context);
 
 /// The signature of the function or kernel \p name in \p program, if there is one.
 std::optional<Signature> findSignature(const ParsedProgram &program, llvm::StringRef name);

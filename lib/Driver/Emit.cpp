@@ -47,13 +47,11 @@ llvm::Expected<ExitStatus> kbopt::emitKbIr(Context &context) {
 static llvm::Expected<ExitStatus> emitScheduledNests(Context &context) {
   if (llvm::Error error = openInput(context))
     return std::move(error);
-  PipelineOptions pipeline;
-  pipeline.registry = &context.passes;
-  pipeline.parser = &context.parser;
-  pipeline.replies = repliesFolder(context);
-  pipeline.target = context.options.chip;
-  pipeline.keepNests = true;
-  auto result = runPipeline(context.text, context.command, context.options.passes, pipeline);
+  auto pipeline = pipelineOptions(context);
+  if (!pipeline)
+    return pipeline.takeError();
+  pipeline->keepNests = true;
+  auto result = runPipeline(context.text, context.command, context.options.passes, *pipeline);
   if (!result)
     return result.takeError();
   showRemarks(context, result->remarks);
@@ -101,11 +99,10 @@ static std::string scheduleLines(const PassContext &context, const KernelView &k
 llvm::Expected<ExitStatus> kbopt::emitSchedules(Context &context) {
   if (llvm::Error error = openInput(context))
     return std::move(error);
-  PipelineOptions pipeline;
-  pipeline.registry = &context.passes;
-  pipeline.parser = &context.parser;
-  pipeline.target = context.options.chip;
-  auto session = RewriteSession::create(context.text, context.command, pipeline);
+  auto pipeline = pipelineOptions(context);
+  if (!pipeline)
+    return pipeline.takeError();
+  auto session = RewriteSession::create(context.text, context.command, *pipeline);
   if (!session)
     return session.takeError();
   std::string text;

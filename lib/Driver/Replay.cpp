@@ -15,26 +15,24 @@ llvm::Expected<ExitStatus> kbopt::runReplay(Context &context) {
     return steps.takeError();
   if (llvm::Error error = openInput(context))
     return std::move(error);
-  PipelineOptions pipeline;
-  pipeline.registry = &context.passes;
-  pipeline.parser = &context.parser;
-  pipeline.replies = repliesFolder(context);
-  pipeline.target = options.chip;
+  auto pipeline = pipelineOptions(context);
+  if (!pipeline)
+    return pipeline.takeError();
   // What a model wrote is compiled as a candidate is.
   CodeEmitter emitter(context.runner, compileLimits(context));
   if (llvm::any_of(*steps, [](const Step &step) { return !step.reply.empty(); }))
-    pipeline.bitcode = [&](llvm::StringRef text) {
+    pipeline->bitcode = [&](llvm::StringRef text) {
       return emitter.emitDeviceBitcode(context.command, text);
     };
-  pipeline.bisectLimit = options.bisectLimit;
-  pipeline.timePasses = options.timePasses;
+  pipeline->bisectLimit = options.bisectLimit;
+  pipeline->timePasses = options.timePasses;
   if (options.bisectLimit >= 0)
-    pipeline.onBisect = [&](int64_t number, const Remark &rewrite, bool ran) {
+    pipeline->onBisect = [&](int64_t number, const Remark &rewrite, bool ran) {
       context.progress.line((llvm::Twine("BISECT: ") + (ran ? "" : "NOT ") + "running rewrite (" +
                              llvm::Twine(number) + ") " + formatRemark(rewrite))
                                 .str());
     };
-  auto result = runPipeline(context.text, context.command, options.passes, pipeline);
+  auto result = runPipeline(context.text, context.command, options.passes, *pipeline);
   if (!result)
     return result.takeError();
   showRemarks(context, result->remarks);

@@ -63,6 +63,7 @@ llvm::Error RewriteSession::State::import() {
   passContext.emplace(*parsed, *imported, capabilityOf(command.arch), target,
                       [this](StringRef kernel) { return recorded ? recorded(kernel) : nullptr; });
   passContext->setWeakestPromise(options.weakest);
+  passContext->setEntryValues(options.entry);
   ++generation;
   return llvm::Error::success();
 }

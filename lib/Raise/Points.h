@@ -45,6 +45,10 @@ void dischargeObligations(ThreadProgram &program, const analysis::LaunchRanges &
 /// what another one stores; otherwise where that is not certain.
 std::string checkDependences(ThreadProgram &program, llvm::ArrayRef<Dimension> dimensions);
 
+/// Makes one loop of loops that walk along one line together, `x[i * n + j]`; the launch shows that
+/// an int counts to the end. After `checkDependences`.
+void joinLoops(ThreadProgram &program);
+
 /// Requires of elements at `i * 1024 + j` and the like that j stays within its row, as a proof by
 /// emptiness needs.
 void requireRowLengths(ThreadProgram &program, llvm::ArrayRef<Dimension> dimensions);

@@ -134,6 +134,7 @@ static kb::NestOp raiseReading(ImportedProgram &imported, kb::KernelOp kernel,
   step([&] { doubtful = checkDependences(program, dimensions); });
   if (!doubtful.empty())
     requireRowLengths(program, dimensions);
+  step([&] { joinLoops(program); });
   kb::NestOp nest;
   step([&] { nest = emitNest(program, dimensions, kernel, builder); });
   if (nest) {

@@ -119,8 +119,8 @@ private:
         if (row < column)
           reason = why;
       }
-    if (!best)
-      return reason;
+    if (!best) // every pair may have a phase
+      return reason.empty() ? "no two of its dimensions use elements again" : reason;
     to.row = parallel[best->first];
     to.column = parallel[best->second];
     for (auto [index, dim] : llvm::enumerate(parallel))

@@ -13,6 +13,7 @@
 #include "kb-opt/Core/NestFacts.h"
 #include "kb-opt/Core/Remark.h"
 #include "kb-opt/Pipeline/PipelineText.h"
+#include "kb-opt/Rewrite/EntryValues.h"
 #include "kb-opt/Rewrite/RecordedLaunch.h"
 #include "kb-opt/Source/Edits.h"
 #include "kb-opt/Support/Timings.h"
@@ -49,6 +50,8 @@ struct PipelineOptions {
   std::string target;
   /// What passes offer to a search promises at least this.
   Promise weakest = Promise::Reassociates;
+  /// What the workload passes to the function that it calls, for estimates without a run.
+  EntryValues entry;
   /// Fills `PipelineResult::nests`.
   bool keepNests = false;
   /// Runs at most this many rewrites (pass at site), then only reports; -1 for

@@ -11,6 +11,7 @@
 #include "kb-opt/Analysis/Import.h"
 #include "kb-opt/Analysis/Legality.h"
 #include "kb-opt/Core/PassInfo.h"
+#include "kb-opt/Rewrite/EntryValues.h"
 #include "kb-opt/Rewrite/RecordedLaunch.h"
 #include "kb-opt/Schedule/Sketch.h"
 #include "kb-opt/Source/ParsedProgram.h"
@@ -78,6 +79,9 @@ public:
 
   /// How the workload launched \p kernel, for estimates; null if that is not known.
   const RecordedLaunch *recordedLaunch(kb::KernelOp kernel) const;
+  /// What the workload passes where nothing was recorded.
+  const EntryValues &entryValues() const { return entry; }
+  void setEntryValues(EntryValues values) { entry = std::move(values); }
 
   /// In source order.
   llvm::ArrayRef<KernelView> kernels() const { return views; }
@@ -111,6 +115,7 @@ private:
   unsigned computeCapability;
   const ChipInfo *targetChip;
   RecordedLaunches recorded;
+  EntryValues entry;
   KernelSchedules schedules;
   Promise weakest = Promise::Reassociates;
   std::vector<KernelView> views;

@@ -79,8 +79,11 @@ llvm::Expected<Schedule> simplified(const PassContext &context, kb::NestOp nest,
 mlir::Operation *nestWithSchedule(kb::NestOp nest, mlir::DictionaryAttr schedule);
 
 /// What is known of the sizes with which \p kernel is launched: those of the recorded launch, or
-/// else the constants that all launches in sight pass.
+/// else what all launches in sight pass, as constants or as the workload decides.
 LaunchSizes knownSizes(const PassContext &context, const KernelView &kernel);
+
+/// Whether it is the workload that decides some of these: other callers may pass other sizes.
+bool decidesSizes(const PassContext &context, const KernelView &kernel);
 
 /// A schedule that is worth trying, and what the launch should take with it.
 struct RankedSchedule {

@@ -240,10 +240,10 @@ llvm::Expected<std::string> Dispatcher::fastLaunch(const LaunchText &launch) con
       return text ? after.takeError() : text.takeError();
     *text += "\n" + *after;
   }
-  if (text && last) {
-    llvm::Expected<std::string> after = fastLaunch(launch, *last);
-    if (!after)
-      return after.takeError();
+  for (const ScheduledKernel::Later &next : later) {
+    llvm::Expected<std::string> after = fastLaunch(launch, next.generated);
+    if (!text || !after)
+      return text ? after.takeError() : text.takeError();
     *text += "\n" + *after;
   }
   if (text && generated.memory)

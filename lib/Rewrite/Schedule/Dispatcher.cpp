@@ -23,8 +23,8 @@ llvm::Error Dispatcher::prepare(bool isLast) {
   if (!found)
     return found.takeError();
   conditions = std::move(*found);
-  if (last) {
-    auto more = conditionsOf(instance, lastNest, *last);
+  for (const ScheduledKernel::Later &next : later) {
+    auto more = conditionsOf(instance, next.nest, next.generated);
     if (!more)
       return more.takeError();
     for (HostCondition &each : *more)
@@ -111,8 +111,8 @@ static std::string declarationsOf(StringRef definition) {
 
 std::string Dispatcher::declarations() const {
   std::string all = declarationsOf(generated.definition);
-  if (last)
-    all += declarationsOf(last->definition);
+  for (const ScheduledKernel::Later &next : later)
+    all += declarationsOf(next.generated.definition);
   return hasTest() ? all + test.declaration(generated.name, choices.front().launch) + ";\n" : all;
 }
 
@@ -155,9 +155,10 @@ llvm::Error Dispatcher::addFunction(const std::string &definition, Edits &edits,
 llvm::Expected<std::string> Dispatcher::definitions(Edits &edits, std::set<std::string> &known,
                                                     SharedHelpers &helpers) const {
   std::string text;
-  for (const GeneratedKernel *each : {&generated, last ? &*last : nullptr}) {
-    if (!each)
-      continue;
+  std::vector<const GeneratedKernel *> kernels{&generated};
+  for (const ScheduledKernel::Later &next : later)
+    kernels.push_back(&next.generated);
+  for (const GeneratedKernel *each : kernels) {
     const std::string whole = helpers.definitionOf(*each);
     StringRef definition = StringRef(whole).trim();
     if (llvm::Error error = addIncludes(definition, edits))

@@ -22,10 +22,9 @@ class Dispatcher {
 public:
   Dispatcher(const PassContext &context, const KernelView &kernel, const ScheduledKernel &scheduled)
       : context(context), kernel(kernel), instance(scheduled.instance), nest(scheduled.nest),
-        generated(scheduled.generated), lastNest(scheduled.lastNest), last(scheduled.last),
-        memoryName(scheduled.memoryName), function(context.imported().declOf(instance)),
-        allocations(context, kernel.function()), launchMemory(context, kernel.function()),
-        test(context, kernel, function) {}
+        generated(scheduled.generated), later(scheduled.later), memoryName(scheduled.memoryName),
+        function(context.imported().declOf(instance)), allocations(context, kernel.function()),
+        launchMemory(context, kernel.function()), test(context, kernel, function) {}
 
   /// Finds the launches that can choose the kernel, the last one of its instance if \p isLast. An
   /// error: there is none, and why.
@@ -102,8 +101,7 @@ private:
   mutable kb::KernelOp instance;
   mutable kb::NestOp nest;
   const GeneratedKernel &generated;
-  mutable kb::NestOp lastNest;
-  const std::optional<GeneratedKernel> &last;
+  const std::vector<ScheduledKernel::Later> &later;
   const std::string &memoryName;
   const clang::FunctionDecl *function;
   AllocationTest allocations;

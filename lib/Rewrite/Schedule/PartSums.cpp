@@ -4,6 +4,7 @@
 #include "PartSums.h"
 #include "HostText.h"
 #include "NestCopy.h"
+#include "SumLoops.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringSwitch.h"
 #include <set>
@@ -13,44 +14,6 @@ using llvm::StringRef;
 using mlir::AffineExpr;
 
 namespace {
-
-/// The one sum of a point, and where it stands.
-struct SumOfPoint {
-  kb::OverOp over; ///< the outermost dimension of the sum
-  kb::ReduceOp reduce;
-  kb::LetOp variable;
-};
-
-std::string findSum(kb::NestOp nest, SumOfPoint &sum) {
-  if (nest.getDomain())
-    return "its points are no box";
-  size_t loops = 0, sums = 0;
-  nest.walk([&](kb::ReduceOp reduce) { sum.reduce = reduce, ++sums; });
-  if (sums != 1)
-    return sums ? "it forms several sums" : "it forms no sum";
-  nest.walk([&](kb::LetOp let) {
-    if (let.getName() == sum.reduce.getName() && !let.getReassigns())
-      sum.variable = let;
-  });
-  if (!sum.variable)
-    return ("the variable of its sum, '" + sum.reduce.getName() + "', is not found").str();
-  for (mlir::Operation *at = sum.reduce->getParentOp(); at != nest.getOperation();
-       at = at->getParentOp())
-    if (auto over = mlir::dyn_cast<kb::OverOp>(at); over && !over->isAncestor(sum.variable))
-      sum.over = over;
-  nest.walk([&](kb::OverOp over) { loops += !sum.over || !sum.over->isAncestor(over); });
-  if (!sum.over || loops)
-    return "its sum stands in a loop, or beside one";
-  bool isOne = sum.over.getOrder() != kb::LoopOrder::Ascending && !sum.over.getText();
-  sum.over.walk([&](mlir::Operation *op) {
-    isOne &= !mlir::isa<kb::StoreOp>(op);
-    if (auto over = mlir::dyn_cast<kb::OverOp>(op))
-      isOne &= over.getOrder() != kb::LoopOrder::Ascending && !over.getText();
-  });
-  if (!isOne)
-    return "the loop of its sum does more than to sum";
-  return "";
-}
 
 /// Bytes of \p type where memory for sums can have it; 0 otherwise.
 int64_t bytesOf(StringRef type) {
@@ -83,8 +46,8 @@ using Operations = std::set<mlir::Operation *>;
 
 class Splitter {
 public:
-  Splitter(kb::NestOp nest, const SumOfPoint &sum, int64_t count)
-      : nest(nest), sum(sum), count(count), builder(nest.getContext()) {
+  Splitter(kb::NestOp nest, std::vector<SumLoop> loops, int64_t count)
+      : nest(nest), loops(std::move(loops)), count(count), builder(nest.getContext()) {
     for (auto symbol : nest.getSymbols().getAsRange<kb::SymbolAttr>())
       symbols.push_back(builder.getStringAttr(symbol.getName()));
     nest->walk([&](mlir::Operation *op) {
@@ -92,30 +55,48 @@ public:
       if (auto name = op->getAttrOfType<mlir::StringAttr>("name"))
         taken.insert(name.str());
     });
-    for (auto dim : nest.getDims().getAsRange<mlir::StringAttr>())
+    for (auto dim : nest.getDims().getAsRange<mlir::StringAttr>()) {
+      points.push_back(dim);
       taken.insert(dim.str());
+    }
   }
 
   llvm::Expected<PartSums> run();
 
 private:
   mutable kb::NestOp nest;
-  mutable SumOfPoint sum;
+  mutable std::vector<SumLoop> loops;
   const int64_t count;
   mlir::OpBuilder builder;
-  std::vector<mlir::StringAttr> symbols;
+  std::vector<mlir::StringAttr> symbols, points;
   Names taken;
   std::string part;
+  mlir::Operation *last = nullptr; ///< after which the next nest stands
   PartSums result;
 
+  /// Whether sums are formed by kernels of their own: further loops follow them.
+  bool isChain() const { return loops.size() > 1 || !isOnlyLoop(); }
+  bool isOnlyLoop() const;
+  bool isSumLoop(mlir::Operation *op) const {
+    return llvm::any_of(loops, [&](SumLoop &loop) { return loop.over.getOperation() == op; });
+  }
   mlir::Location place() { return builder.getUnknownLoc(); }
   std::string freshName(StringRef wanted);
+  std::string whyNot(kb::OverOp loop) const;
   void addKernel();
-  kb::NestOp addNest(llvm::ArrayRef<mlir::StringAttr> dims);
-  kb::OperandAttr element(NestCopier &copier);
-  void addParts();
+  NestCopier addNest(llvm::ArrayRef<mlir::StringAttr> dims);
+  void setSpace(NestCopier &copier, llvm::ArrayRef<kb::ExprAttr> before,
+                llvm::ArrayRef<kb::ExprAttr> after, llvm::ArrayRef<kb::ExprAttr> more);
+  kb::OperandAttr element(NestCopier &copier, size_t sum, AffineExpr slot);
+  bool takesTotal(NestCopier &copier, mlir::Operation *op, const Operations &kept);
+  void addParts(SumLoop &loop);
+  void addUp(NestCopier &copier, SumLoop &loop);
+  void addTotal(SumLoop &loop);
   void addEnd();
-  Operations scalarsFor(Names names, bool isBefore) const;
+  void addRest();
+  kb::OverOp lastLoop() const;
+  Operations keptAfter() const;
+  Operations scalarsFor(Names names, mlir::Operation *end) const;
 };
 
 std::string Splitter::freshName(StringRef wanted) {
@@ -142,22 +123,45 @@ void Splitter::addKernel() {
   result.kernel.getBody().emplaceBlock();
 }
 
-/// An empty nest of the new kernel over \p dims.
-kb::NestOp Splitter::addNest(llvm::ArrayRef<mlir::StringAttr> dims) {
+/// An empty nest of the new kernel over \p dims, each of which is a dimension of the given nest or
+/// new, and what copies into it.
+NestCopier Splitter::addNest(llvm::ArrayRef<mlir::StringAttr> dims) {
   llvm::SmallVector<mlir::Attribute> names(dims.begin(), dims.end());
+  builder.setInsertionPoint(result.kernel->getBlock(), std::next(last->getIterator()));
   auto added = kb::NestOp::create(
       builder, place(), result.kernel.getSymName(), builder.getArrayAttr(names),
       builder.getArrayAttr({}), nest.getSymbols(), mlir::ArrayAttr(), kb::DomainAttr(),
       nest.getHeaderAttr(), mlir::DictionaryAttr(), nest.getRacefreeAttr(), nest.getFilledAttr());
+  last = added;
+  result.nests.push_back(added);
   builder.setInsertionPointToEnd(&added.getBody().emplaceBlock());
-  return added;
+  NestCopier copier(builder, dims, symbols);
+  for (mlir::StringAttr dim : dims)
+    copier.dimensions[dim.getValue()] = copier.dimNamed(dim.getValue());
+  return copier;
 }
 
-/// The place of a part of the sum of the point: `sums[part][i][j]`.
-kb::OperandAttr Splitter::element(NestCopier &copier) {
-  llvm::SmallVector<AffineExpr> at{copier.dimNamed(part)}, extents;
-  for (auto [dim, extent] : llvm::zip_equal(nest.getDims().getAsRange<mlir::StringAttr>(),
-                                            nest.getExtents().getAsRange<kb::ExprAttr>())) {
+/// Gives the newest nest its extents, \p before those of the points and \p after, and what the
+/// given nest requires as well as \p more.
+void Splitter::setSpace(NestCopier &copier, llvm::ArrayRef<kb::ExprAttr> before,
+                        llvm::ArrayRef<kb::ExprAttr> after, llvm::ArrayRef<kb::ExprAttr> more) {
+  llvm::SmallVector<mlir::Attribute> extents(before.begin(), before.end()), requirements;
+  for (auto extent : nest.getExtents().getAsRange<kb::ExprAttr>())
+    extents.push_back(copier.expression(extent));
+  extents.append(after.begin(), after.end());
+  if (auto given = nest.getRequirements())
+    for (auto each : given->getAsRange<kb::ExprAttr>())
+      requirements.push_back(copier.expression(each));
+  requirements.append(more.begin(), more.end());
+  result.nests.back().setExtentsAttr(builder.getArrayAttr(extents));
+  result.nests.back().setRequirementsAttr(builder.getArrayAttr(requirements));
+}
+
+/// The place of a part of sum \p sum of the point, or behind them of the sum itself:
+/// `memory[slot][i][j]`.
+kb::OperandAttr Splitter::element(NestCopier &copier, size_t sum, AffineExpr slot) {
+  llvm::SmallVector<AffineExpr> at{slot + int64_t(sum) * (count + 1)}, extents;
+  for (auto [dim, extent] : llvm::zip_equal(points, nest.getExtents().getAsRange<kb::ExprAttr>())) {
     at.push_back(copier.dimNamed(dim.getValue()));
     extents.push_back(copier.expression(extent).getExpr());
   }
@@ -176,13 +180,13 @@ kb::OperandAttr Splitter::element(NestCopier &copier) {
                               bytesOf(result.type), copier.expression(offset), indices, strides);
 }
 
-/// The scalars outside of the sum, with \p isBefore those before it, that give \p names their
+/// The scalars outside of sums, of those before \p end if there is one, that give \p names their
 /// values.
-Operations Splitter::scalarsFor(Names names, bool isBefore) const {
+Operations Splitter::scalarsFor(Names names, mlir::Operation *end) const {
   llvm::SmallVector<kb::LetOp> lets;
   nest.walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation *op) {
-    if (op == sum.over.getOperation())
-      return isBefore ? mlir::WalkResult::interrupt() : mlir::WalkResult::skip();
+    if (isSumLoop(op))
+      return op == end ? mlir::WalkResult::interrupt() : mlir::WalkResult::skip();
     if (auto let = mlir::dyn_cast<kb::LetOp>(op))
       lets.push_back(let);
     return mlir::WalkResult::advance();
@@ -196,35 +200,47 @@ Operations Splitter::scalarsFor(Names names, bool isBefore) const {
   return needed;
 }
 
-void Splitter::addParts() {
+/// Where \p op is the loop of sums that other kernels have formed: their variables that are in
+/// \p kept get them.
+bool Splitter::takesTotal(NestCopier &copier, mlir::Operation *op, const Operations &kept) {
+  auto loop = llvm::find_if(loops, [&](SumLoop &each) { return each.over.getOperation() == op; });
+  if (loop == loops.end())
+    return false;
+  for (auto [number, sum] : llvm::enumerate(loop->sums))
+    if (kept.count(sum.variable))
+      kb::LetOp::create(builder, place(), sum.variable.getName(), sum.variable.getType(), "$0",
+                        builder.getArrayAttr({element(copier, loop->first + number,
+                                                      builder.getAffineConstantExpr(count))}),
+                        /*reassigns=*/true);
+  return true;
+}
+
+/// The kernel that forms the parts of the sums of \p loop.
+void Splitter::addParts(SumLoop &loop) {
+  kb::OverOp over = loop.over;
   std::vector<mlir::StringAttr> dims{builder.getStringAttr(part)};
-  for (auto dim : nest.getDims().getAsRange<mlir::StringAttr>())
-    dims.push_back(dim);
-  result.parts = addNest(dims);
-  NestCopier copier(builder, dims, symbols);
-  for (mlir::StringAttr dim : dims)
-    copier.dimensions[dim.getValue()] = copier.dimNamed(dim.getValue());
-  llvm::SmallVector<mlir::Attribute> extents{
-      copier.expression(builder.getAffineConstantExpr(count))};
-  for (auto extent : nest.getExtents().getAsRange<kb::ExprAttr>())
-    extents.push_back(copier.expression(extent));
-  result.parts.setExtentsAttr(builder.getArrayAttr(extents));
+  dims.insert(dims.end(), points.begin(), points.end());
+  NestCopier copier = addNest(dims);
   Names names;
-  sum.over.walk([&](mlir::Operation *op) { addReads(op, names); });
+  over.walk([&](mlir::Operation *op) { addReads(op, names); });
   Operations kept;
-  for (mlir::Operation *at = sum.over->getParentOp(); at != nest.getOperation();
+  for (mlir::Operation *at = over->getParentOp(); at != nest.getOperation();
        at = at->getParentOp()) {
     kept.insert(at);
     addReads(at, names);
   }
-  names.erase(sum.reduce.getName().str());
-  kept.merge(scalarsFor(std::move(names), /*isBefore=*/true));
+  for (SumOfPoint &sum : loop.sums)
+    names.erase(sum.reduce.getName().str());
+  kept.merge(scalarsFor(std::move(names), over));
+  bool isBehind = false;
   copier.keeps = [&](mlir::Operation *op) {
-    if (op != sum.over.getOperation())
-      return kept.count(op) != 0 || sum.over->isAncestor(op);
-    kb::OverOp over = sum.over;
-    kb::LetOp::create(builder, place(), sum.reduce.getName(), sum.variable.getType(),
-                      sum.reduce.getIdentity(), builder.getArrayAttr({}));
+    if (over->isProperAncestor(op))
+      return true;
+    if (op != over.getOperation())
+      return !isBehind && !takesTotal(copier, op, kept) && kept.count(op) != 0;
+    for (SumOfPoint &sum : loop.sums)
+      kb::LetOp::create(builder, place(), sum.reduce.getName(), sum.variable.getType(),
+                        sum.reduce.getIdentity(), builder.getArrayAttr({}));
     kb::ExprAttr length = copier.expression(over.getExtent());
     AffineExpr ofPart = length.getExpr().floorDiv(count), first = copier.dimNamed(part) * ofPart;
     copier.enter(over.getName(), copier.expression(ofPart), over.getOrder(), over.getTeam(),
@@ -232,83 +248,187 @@ void Splitter::addParts() {
     copier.dimensions[over.getName()] = first + copier.dimensions[over.getName()];
     copier.copy(over.getBody().front());
     copier.leave();
-    kb::StoreOp::create(builder, place(), element(copier), sum.reduce.getName(),
-                        builder.getArrayAttr({}), mlir::StringAttr());
+    for (auto [number, sum] : llvm::enumerate(loop.sums))
+      kb::StoreOp::create(builder, place(),
+                          element(copier, loop.first + number, copier.dimNamed(part)),
+                          sum.reduce.getName(), builder.getArrayAttr({}), mlir::StringAttr());
+    isBehind = true;
     return false;
   };
   copier.copy(nest.getBody().front());
-  llvm::SmallVector<mlir::Attribute> requirements;
-  if (auto given = nest.getRequirements())
-    for (auto each : given->getAsRange<kb::ExprAttr>())
-      requirements.push_back(copier.expression(each));
-  kb::ExprAttr length = copier.expression(sum.over.getExtent());
+  kb::ExprAttr length = copier.expression(over.getExtent());
+  llvm::SmallVector<kb::ExprAttr> divides;
   if (!length.getConstant())
-    requirements.push_back(copier.expression(-(length.getExpr() % count)));
-  result.parts.setRequirementsAttr(builder.getArrayAttr(requirements));
-  AffineExpr elements = builder.getAffineConstantExpr(count);
+    divides.push_back(copier.expression(-(length.getExpr() % count)));
+  setSpace(copier, copier.expression(builder.getAffineConstantExpr(count)), {}, divides);
+  if (result.count)
+    return;
+  const int64_t all = loops.back().first + loops.back().sums.size();
+  AffineExpr elements =
+      builder.getAffineConstantExpr(all == 1 && !isChain() ? count : all * (count + 1));
   for (auto extent : nest.getExtents().getAsRange<kb::ExprAttr>())
     elements = elements * copier.expression(extent).getExpr();
   result.count = copier.expression(elements);
 }
 
-void Splitter::addEnd() {
-  std::vector<mlir::StringAttr> dims;
-  for (auto dim : nest.getDims().getAsRange<mlir::StringAttr>())
-    dims.push_back(dim);
-  builder.setInsertionPointAfter(result.parts);
-  result.end = addNest(dims);
-  NestCopier copier(builder, dims, symbols);
-  for (mlir::StringAttr dim : dims)
-    copier.dimensions[dim.getValue()] = copier.dimNamed(dim.getValue());
-  llvm::SmallVector<mlir::Attribute> extents, requirements;
-  for (auto extent : nest.getExtents().getAsRange<kb::ExprAttr>())
-    extents.push_back(copier.expression(extent));
-  result.end.setExtentsAttr(builder.getArrayAttr(extents));
-  if (auto given = nest.getRequirements())
-    for (auto each : given->getAsRange<kb::ExprAttr>())
-      requirements.push_back(copier.expression(each));
-  result.end.setRequirementsAttr(builder.getArrayAttr(requirements));
-  Names names{sum.reduce.getName().str()};
-  nest.walk([&](mlir::Operation *op) {
-    if (!sum.over->isAncestor(op) && !mlir::isa<kb::NestOp, kb::LetOp>(op))
-      addReads(op, names);
-  });
-  const Operations kept = scalarsFor(std::move(names), /*isBefore=*/false);
+/// Adds the parts of the sums of \p loop to their variables, where \p copier stands.
+void Splitter::addUp(NestCopier &copier, SumLoop &loop) {
+  copier.enter(part, copier.expression(builder.getAffineConstantExpr(count)),
+               kb::LoopOrder::Reduction, false, part);
+  for (auto [number, sum] : llvm::enumerate(loop.sums))
+    kb::ReduceOp::create(
+        builder, place(), sum.reduce.getName(), sum.reduce.getReduction(), sum.reduce.getCombine(),
+        sum.reduce.getIdentity(), "$0",
+        builder.getArrayAttr({element(copier, loop.first + number, copier.dimNamed(part))}));
+  copier.leave();
+}
+
+/// The kernel that adds the parts of the sums of \p loop up.
+void Splitter::addTotal(SumLoop &loop) {
+  NestCopier copier = addNest(points);
+  Names names;
+  for (SumOfPoint &sum : loop.sums)
+    names.insert(sum.variable.getName().str());
+  const Operations kept = scalarsFor(std::move(names), loop.over);
+  bool isBehind = false;
   copier.keeps = [&](mlir::Operation *op) {
-    if (op != sum.over.getOperation())
-      return !mlir::isa<kb::LetOp>(op) || kept.count(op) != 0;
-    copier.enter(part, copier.expression(builder.getAffineConstantExpr(count)),
-                 kb::LoopOrder::Reduction, false, part);
-    kb::ReduceOp::create(builder, place(), sum.reduce.getName(), sum.reduce.getReduction(),
-                         sum.reduce.getCombine(), sum.reduce.getIdentity(), "$0",
-                         builder.getArrayAttr({element(copier)}));
-    copier.leave();
+    if (op != loop.over.getOperation())
+      return !isBehind && !takesTotal(copier, op, kept) && kept.count(op) != 0;
+    addUp(copier, loop);
+    for (auto [number, sum] : llvm::enumerate(loop.sums))
+      kb::StoreOp::create(
+          builder, place(),
+          element(copier, loop.first + number, builder.getAffineConstantExpr(count)),
+          sum.reduce.getName(), builder.getArrayAttr({}), mlir::StringAttr());
+    isBehind = true;
     return false;
   };
   copier.copy(nest.getBody().front());
+  setSpace(copier, {}, {}, {});
+}
+
+/// What follows the sums: all operations outside of them, and the scalars that these need.
+Operations Splitter::keptAfter() const {
+  Names names;
+  Operations kept;
+  nest.walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation *op) {
+    if (isSumLoop(op))
+      return mlir::WalkResult::skip();
+    if (!mlir::isa<kb::NestOp, kb::LetOp>(op)) {
+      kept.insert(op);
+      addReads(op, names);
+    }
+    return mlir::WalkResult::advance();
+  });
+  if (!isChain())
+    for (SumOfPoint &sum : loops.front().sums)
+      names.insert(sum.reduce.getName().str());
+  kept.merge(scalarsFor(std::move(names), nullptr));
+  return kept;
+}
+
+/// The kernel that adds up the parts of the only loop's sums, and does what follows.
+void Splitter::addEnd() {
+  NestCopier copier = addNest(points);
+  const Operations kept = keptAfter();
+  copier.keeps = [&](mlir::Operation *op) {
+    if (op != loops.front().over.getOperation())
+      return kept.count(op) != 0;
+    addUp(copier, loops.front());
+    return false;
+  };
+  copier.copy(nest.getBody().front());
+  setSpace(copier, {}, {}, {});
+}
+
+/// The loop that ends the nest, if there are only scalars and sums before it, and its iterations
+/// are independent: then they are points.
+kb::OverOp Splitter::lastLoop() const {
+  mlir::Block &body = nest.getBody().front();
+  auto over = mlir::dyn_cast<kb::OverOp>(body.back());
+  if (!over || isSumLoop(over) || over.getOrder() != kb::LoopOrder::Any || over.getText())
+    return {};
+  for (mlir::Operation &op : llvm::drop_end(body))
+    if (!mlir::isa<kb::LetOp>(op) && !isSumLoop(&op))
+      return {};
+  kb::ExprAttr extent = over.getExtent();
+  for (unsigned dim = 0; dim < extent.getLoops().size(); ++dim)
+    if (extent.getMap().isFunctionOfDim(kb::firstLoopDim + dim))
+      return {};
+  return over;
+}
+
+/// The kernel that does what follows the sums of a chain.
+void Splitter::addRest() {
+  kb::OverOp loop = lastLoop();
+  std::vector<mlir::StringAttr> dims = points;
+  if (loop)
+    dims.push_back(loop.getNameAttr());
+  NestCopier copier = addNest(dims);
+  const Operations kept = keptAfter();
+  copier.keeps = [&](mlir::Operation *op) {
+    if (takesTotal(copier, op, kept))
+      return false;
+    if (!loop || op != loop.getOperation())
+      return kept.count(op) != 0;
+    copier.copy(loop.getBody().front());
+    return false;
+  };
+  copier.copy(nest.getBody().front());
+  if (!loop)
+    return setSpace(copier, {}, {}, {});
+  // An int counts the points.
+  AffineExpr left = builder.getAffineConstantExpr(INT32_MAX),
+             all = copier.expression(loop.getExtent()).getExpr();
+  for (auto extent : nest.getExtents().getAsRange<kb::ExprAttr>())
+    all = all * copier.expression(extent).getExpr();
+  setSpace(copier, {}, copier.expression(loop.getExtent()), copier.expression(left - all));
+}
+
+/// Whether nothing but a sum is in a loop.
+bool Splitter::isOnlyLoop() const {
+  bool isOnly = true;
+  nest.walk([&](kb::OverOp over) { isOnly &= loops.front().over->isAncestor(over); });
+  return isOnly;
+}
+
+std::string Splitter::whyNot(kb::OverOp loop) const {
+  kb::ExprAttr length = loop.getExtent();
+  for (unsigned dim = 0; dim < length.getLoops().size(); ++dim)
+    if (length.getMap().isFunctionOfDim(kb::firstLoopDim + dim))
+      return "the length of its sum differs between outputs";
+  if (auto constant = length.getConstant(); constant && *constant % count)
+    return (llvm::Twine(count) + " parts do not divide its sum of " + llvm::Twine(*constant) +
+            " terms")
+        .str();
+  return "";
 }
 
 llvm::Expected<PartSums> Splitter::run() {
-  result.type = sum.variable.getType().str();
+  result.type = loops.front().sums.front().variable.getType().str();
   if (!bytesOf(result.type))
     return llvm::createStringError("its sum is of type '" + result.type + "'");
   for (auto extent : nest.getExtents().getAsRange<kb::ExprAttr>())
     for (unsigned dim = 0; dim < nest.getDims().size(); ++dim)
       if (extent.getMap().isFunctionOfDim(kb::firstLoopDim + dim))
         return llvm::createStringError("how many points it has depends on its points");
-  kb::ExprAttr length = sum.over.getExtent();
-  for (unsigned dim = 0; dim < length.getLoops().size(); ++dim)
-    if (length.getMap().isFunctionOfDim(kb::firstLoopDim + dim))
-      return llvm::createStringError("the length of its sum differs between outputs");
-  if (auto constant = length.getConstant(); constant && *constant % count)
-    return llvm::createStringError(llvm::Twine(count) + " parts do not divide its sum of " +
-                                   llvm::Twine(*constant) + " terms");
+  for (const SumLoop &loop : loops)
+    if (std::string why = whyNot(loop.over); !why.empty())
+      return llvm::createStringError(why);
+  last = nest;
   addKernel();
   part = freshName("part");
-  builder.setInsertionPointAfter(nest);
-  addParts();
-  addEnd();
-  if (mlir::succeeded(mlir::verify(result.parts)) && mlir::succeeded(mlir::verify(result.end)))
+  for (SumLoop &loop : loops) {
+    addParts(loop);
+    if (isChain())
+      addTotal(loop);
+  }
+  if (isChain())
+    addRest();
+  else
+    addEnd();
+  if (llvm::all_of(result.nests,
+                   [](kb::NestOp each) { return mlir::succeeded(mlir::verify(each)); }))
     return std::move(result);
   result.erase();
   return llvm::createStringError("the form of its sum in parts does not verify (a bug of kb-opt)");
@@ -317,16 +437,16 @@ llvm::Expected<PartSums> Splitter::run() {
 } // namespace
 
 void PartSums::erase() {
-  end.erase();
-  parts.erase();
+  for (kb::NestOp each : nests)
+    each.erase();
   kernel.erase();
 }
 
 llvm::Expected<PartSums> kbopt::sumInParts(kb::NestOp nest, int64_t count) {
   if (count < 2 || count > 1024)
     return llvm::createStringError(llvm::Twine(count) + " parts are not 2 to 1024");
-  SumOfPoint sum;
-  if (std::string why = findSum(nest, sum); !why.empty())
+  std::vector<SumLoop> loops;
+  if (std::string why = findSums(nest, loops); !why.empty())
     return llvm::createStringError(why);
-  return Splitter(nest, sum, count).run();
+  return Splitter(nest, std::move(loops), count).run();
 }

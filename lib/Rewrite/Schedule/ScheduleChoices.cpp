@@ -32,7 +32,7 @@ llvm::Expected<NestInUse> NestInUse::create(kb::NestOp nest, const Schedule &sch
     if (!sums)
       return sums.takeError();
     result.sums = std::move(*sums);
-    result.nest = result.sums->parts;
+    result.nest = result.sums->nests.front();
   }
   return result;
 }
@@ -278,21 +278,60 @@ static void sortByTime(std::vector<RankedSchedule> &ranked, const ChipInfo &chip
       each = std::move(*next++);
 }
 
-/// What one launch of what ends the sums takes, with the schedule that it gets.
-static std::optional<LaunchEstimate> estimateEnd(const PassContext &context, kb::NestOp end,
-                                                 const LaunchSizes &sizes) {
-  llvm::Expected<Schedule> schedule = mostPromising(context, end);
-  if (schedule)
-    return estimateLaunch(end, *schedule, sizes, context.target());
-  llvm::consumeError(schedule.takeError());
-  return std::nullopt;
+llvm::Expected<Schedule> kbopt::scheduleAfter(const PassContext &context, kb::NestOp nest,
+                                              int64_t vector) {
+  llvm::Expected<Schedule> schedule = mostPromising(context, nest);
+  if (schedule && schedule->has("vector"))
+    schedule->set("vector", std::min(vector, schedule->integer("vector")));
+  return schedule;
 }
 
-/// Adds schedules of \p nest with its sum in parts to \p choices, those that are modelled faster
-/// than all others: few outputs with long sums do not fill a chip.
-static void addParts(const PassContext &context, kb::NestOp nest, const LaunchSizes &sizes,
-                     const Freedom &freedom, std::vector<RankedSchedule> &choices) {
+/// What the launches after the first one take that do not form parts, with accesses of at most
+/// \p vector elements.
+static std::optional<double> timeOfSums(const PassContext &context, const PartSums &sums,
+                                        const LaunchSizes &sizes, int64_t vector) {
+  double us = 0;
+  for (size_t i = 1; i < sums.nests.size(); ++i) {
+    if (sums.formsParts(i))
+      continue;
+    llvm::Expected<Schedule> schedule = scheduleAfter(context, sums.nests[i], vector);
+    if (!schedule) {
+      llvm::consumeError(schedule.takeError());
+      return std::nullopt;
+    }
+    auto estimate = estimateLaunch(sums.nests[i], *schedule, sizes, context.target());
+    if (!estimate)
+      return std::nullopt;
+    us += estimate->us;
+  }
+  return us;
+}
+
+/// What the launches that form parts take with \p schedule, and what the first of them is limited
+/// by.
+static std::optional<LaunchEstimate> estimateParts(const PassContext &context, const PartSums &sums,
+                                                   const Schedule &schedule,
+                                                   const LaunchSizes &sizes) {
+  auto all = estimateLaunch(sums.nests.front(), schedule, sizes, context.target());
+  for (size_t i = 1; all && i < sums.nests.size(); ++i) {
+    if (!sums.formsParts(i))
+      continue;
+    auto estimate = estimateLaunch(sums.nests[i], schedule, sizes, context.target());
+    if (!estimate)
+      return std::nullopt;
+    all->us += estimate->us;
+  }
+  return all;
+}
+
+/// Adds schedules of \p nest, which \p ofNest makes of the raised one, with its sums in parts to
+/// \p choices, those that are modelled faster than all others: few outputs with long sums do not
+/// fill a chip.
+static void addParts(const PassContext &context, kb::NestOp nest, const Schedule &ofNest,
+                     const LaunchSizes &sizes, const Freedom &freedom,
+                     std::vector<RankedSchedule> &choices) {
   constexpr int64_t outputsOfBlock = 64 * 64; // of which a chip has one for each multiprocessor
+  constexpr int64_t mostParts = 1024, waves = 8;
   constexpr size_t most = 4, mostOfCount = 2;
   size_t added = 0;
   int64_t outputs = 1;
@@ -305,25 +344,32 @@ static void addParts(const PassContext &context, kb::NestOp nest, const LaunchSi
   if (!freedom.reassociate || best == 0 || outputs == 0 ||
       outputs > outputsOfBlock * context.target().smCount)
     return;
+  const int64_t mostSums = waves * outputsOfBlock * context.target().smCount;
   std::multimap<double, RankedSchedule> faster;
-  for (int64_t count : {2, 4, 8, 16, 32, 64}) {
+  for (int64_t count = 2; count <= mostParts && count * outputs <= mostSums; count *= 2) {
     auto inUse = NestInUse::create(nest, Schedule().set("parts", count));
     if (!inUse) {
       llvm::consumeError(inUse.takeError());
       continue;
     }
-    auto end = isRefusedAt(inUse->get(), sizes) ? std::nullopt
-                                                : estimateEnd(context, inUse->parts()->end, sizes);
-    if (!end)
+    const PartSums &sums = *inUse->parts();
+    if (llvm::any_of(sums.nests, [&](kb::NestOp each) { return isRefusedAt(each, sizes); }))
       continue;
+    std::map<int64_t, std::optional<double>> byVector;
     std::multimap<double, RankedSchedule> ofCount;
     for (const Sketch *sketch : sketches()) {
       if (!sketch->whyNot(inUse->get()).empty())
         continue;
       for (Schedule &each : sketch->schedules(inUse->get(), context.target(), sizes, freedom)) {
-        auto estimate = estimateLaunch(inUse->get(), each, sizes, context.target());
-        if (!estimate || (estimate->us += end->us) >= best)
+        const int64_t vector = each.integer("vector", 1);
+        auto [others, isNew] = byVector.try_emplace(vector);
+        if (isNew)
+          others->second = timeOfSums(context, sums, sizes, vector);
+        auto estimate = others->second ? estimateParts(context, sums, each, sizes) : std::nullopt;
+        if (!estimate || (estimate->us += *others->second) >= best)
           continue;
+        for (const auto &[key, value] : ofNest.all())
+          each.set(key, StringRef(value));
         ofCount.emplace(estimate->us, RankedSchedule{each.set("parts", count), estimate});
       }
     }
@@ -354,8 +400,9 @@ std::vector<RankedSchedule> kbopt::rankedSchedules(const PassContext &context,
         ranked->push_back({key.empty() ? each : each.set(key, value), estimate});
       }
   };
-  if (std::optional<NestInUse> simpler =
-          freedom.reassociate ? withSharedSums(raised.nest) : std::nullopt)
+  std::optional<NestInUse> simpler =
+      freedom.reassociate ? withSharedSums(raised.nest) : std::nullopt;
+  if (simpler)
     add(simpler->get(), "simplify", "1");
   const std::string phases = phasesOf(raised.nest, sizes);
   if (std::optional<NestInUse> byPhase = withPhases(raised.nest, phases))
@@ -363,7 +410,10 @@ std::vector<RankedSchedule> kbopt::rankedSchedules(const PassContext &context,
   add(raised.nest, "", "");
   std::move(rest.begin(), rest.end(), std::back_inserter(choices));
   if (!raised.last)
-    addParts(context, raised.nest, sizes, freedom, choices);
+    addParts(context, raised.nest, {}, sizes, freedom, choices);
+  if (simpler && !raised.last)
+    addParts(context, simpler->get(), Schedule().set("simplify", int64_t(1)), sizes, freedom,
+             choices);
   sortByTime(choices, context.target());
   return choices;
 }

@@ -34,6 +34,10 @@ private:
   std::optional<PartSums> sums;
 };
 
+/// The schedule of what is launched after another kernel, with accesses of at most \p vector
+/// elements. It depends on no size.
+llvm::Expected<Schedule> scheduleAfter(const PassContext &context, kb::NestOp nest, int64_t vector);
+
 /// The keys of \p schedule that say which nest it is for, and those that a sketch knows.
 std::pair<Schedule, Schedule> keysOfNest(const Schedule &schedule);
 

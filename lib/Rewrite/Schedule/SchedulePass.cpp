@@ -185,25 +185,32 @@ static void dropConditions(const std::optional<GeneratedKernel::Memory> &memory,
   });
 }
 
-/// Gives \p scheduled what its kernel's last block does, as a kernel of one block with the most
-/// promising schedule.
-static llvm::Error addLast(const PassContext &context, const KernelView &kernel,
-                           const RaisedKernel &raised, size_t number, ScheduledKernel &scheduled,
-                           const std::optional<GeneratedKernel::Memory> &memory) {
-  llvm::Expected<Schedule> schedule = mostPromising(context, raised.last);
-  if (schedule && schedule->has("vector")) // for any number of blocks
-    schedule->set("vector", int64_t(1));
-  if (schedule)
-    schedule = completed(context, raised.last, Schedule(*schedule));
+/// What is launched after a kernel: its nest, the schedule that is wanted, and a word for its name.
+struct LaterNest {
+  kb::NestOp nest;
+  Schedule schedule;
+  StringRef word;
+};
+
+/// Gives \p scheduled, kernel \p number, the kernel of \p later.
+static llvm::Error addLater(const PassContext &context, const KernelView &kernel,
+                            const RaisedKernel &raised, size_t number, const LaterNest &later,
+                            ScheduledKernel &scheduled,
+                            const std::optional<GeneratedKernel::Memory> &memory) {
+  llvm::Expected<Schedule> schedule = completed(context, later.nest, later.schedule);
   if (!schedule)
     return schedule.takeError();
-  auto printed = printSchedule(context, *findSketch(schedule->sketch()), raised, raised.last,
-                               *schedule, nameFor(context, kernel, "end", number));
+  std::string name;
+  auto isTaken = [&](const ScheduledKernel::Later &other) { return other.generated.name == name; };
+  do
+    name = nameFor(context, kernel, later.word, number++);
+  while (name == scheduled.generated.name || llvm::any_of(scheduled.later, isTaken));
+  auto printed =
+      printSchedule(context, *findSketch(schedule->sketch()), raised, later.nest, *schedule, name);
   if (!printed)
     return printed.takeError();
   dropConditions(memory, *printed);
-  scheduled.lastNest = raised.last;
-  scheduled.last = std::move(*printed);
+  scheduled.later.push_back({later.nest, std::move(*printed)});
   return llvm::Error::success();
 }
 
@@ -219,10 +226,11 @@ static std::string memoryNameFor(const PassContext &context, const KernelView &k
 }
 
 /// Adds the kernels of \p schedule that compute \p raised to \p kernels, under names of their own.
-/// The nest is over \p memory.
+/// The nest is over \p memory, and \p later is launched after it.
 static llvm::Error addKernels(const PassContext &context, const KernelView &kernel,
                               const RaisedKernel &raised, const Schedule &schedule,
                               std::vector<ScheduledKernel> &kernels,
+                              llvm::ArrayRef<LaterNest> later = {},
                               std::optional<GeneratedKernel::Memory> memory = std::nullopt) {
   const Sketch *sketch = findSketch(schedule.sketch());
   if (!sketch)
@@ -251,8 +259,12 @@ static llvm::Error addKernels(const PassContext &context, const KernelView &kern
     kernels.push_back({raised.instance, raised.nest, std::move(*printed)});
     if (kernels.back().generated.memory)
       kernels.back().memoryName = name;
-    if (raised.last) // one kernel for all launches
-      return addLast(context, kernel, raised, before, kernels.back(), memory);
+    for (const LaterNest &next : later)
+      if (llvm::Error error =
+              addLater(context, kernel, raised, before, next, kernels.back(), memory))
+        return error;
+    if (!later.empty()) // one kernel for all launches
+      return llvm::Error::success();
     each = each->integer("otherwise") ? sketch->otherwise(raised.nest, context.target(), *each)
                                       : std::nullopt;
   }
@@ -271,15 +283,36 @@ static llvm::Error addInstance(const PassContext &context, const KernelView &ker
   raised.nest = inUse->get();
   nests.push_back(std::move(*inUse));
   const PartSums *parts = nests.back().parts();
+  std::vector<LaterNest> later;
+  if (!parts && raised.last) {
+    llvm::Expected<Schedule> ofLast = scheduleAfter(context, raised.last, 1);
+    if (!ofLast)
+      return ofLast.takeError();
+    later.push_back({raised.last, *ofLast, "end"});
+  }
   if (!parts)
-    return addKernels(context, kernel, raised, schedule, kernels);
+    return addKernels(context, kernel, raised, schedule, kernels, later);
   if (raised.last)
     return llvm::createStringError("its last block goes on with the sums");
-  std::optional<std::string> count = hostText(parts->count, parts->parts);
+  std::optional<std::string> count = hostText(parts->count, raised.nest);
   if (!count)
     return llvm::createStringError("how many sums it forms is only known on the device");
-  raised.last = parts->end;
-  return addKernels(context, kernel, raised, schedule, kernels,
+  const size_t number = parts->nests.size();
+  for (size_t i = 1; i < number; ++i) {
+    const bool isEnd = i + 1 == number;
+    llvm::Expected<Schedule> next =
+        parts->formsParts(i)
+            ? keysOfNest(schedule).second
+            : scheduleAfter(context, parts->nests[i],
+                            isEnd && number > 2 ? schedule.integer("vector", 1) : 1);
+    if (!next)
+      return next.takeError();
+    later.push_back({parts->nests[i], *next,
+                     isEnd                  ? "end"
+                     : parts->formsParts(i) ? wordFor(schedule)
+                                            : "total"});
+  }
+  return addKernels(context, kernel, raised, schedule, kernels, later,
                     GeneratedKernel::Memory{parts->memory, parts->type, *count});
 }
 
@@ -323,9 +356,9 @@ llvm::Expected<Rewrite> kbopt::scheduleKernel(const PassContext &context, const 
     rewrite.promise =
         std::max(rewrite.promise.value_or(Promise::Bitwise), promiseOf(each.generated));
     names.push_back("'" + each.generated.name + "'");
-    if (each.last) {
-      rewrite.promise = std::max(*rewrite.promise, promiseOf(*each.last));
-      names.push_back("'" + each.last->name + "'");
+    for (const ScheduledKernel::Later &next : each.later) {
+      rewrite.promise = std::max(*rewrite.promise, promiseOf(next.generated));
+      names.push_back("'" + next.generated.name + "'");
     }
   }
   rewrite.schedule = schedule;

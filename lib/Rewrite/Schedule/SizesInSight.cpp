@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Owns the sizes by which the schedules of a kernel are put in order: those of the recorded
-// launch, or else the constants that all launches in sight pass.
+// launch, or else what all launches in sight pass, if it is constant or decided by the workload.
 //
 //===----------------------------------------------------------------------===//
 #include "LaunchText.h"
@@ -10,11 +10,17 @@
 
 using namespace kbopt;
 
-/// The sizes of \p nest that are constants at \p launch.
-static LaunchSizes sizesAt(kb::NestOp nest, const LaunchText &launch) {
+/// The sizes of \p nest that are constants at \p launch or, \p withWorkload, that the workload
+/// decides there.
+static LaunchSizes sizesAt(const PassContext &context, kb::NestOp nest, const LaunchText &launch,
+                           bool withWorkload) {
   LaunchSizes sizes;
   auto add = [&](llvm::StringRef name, llvm::StringRef symbol) {
-    if (std::optional<int64_t> value = launch.value(name))
+    const LaunchText::Meaning *meaning = launch.meaning(name);
+    std::optional<int64_t> value = meaning ? meaning->value : std::nullopt;
+    if (meaning && !value && withWorkload)
+      value = valueAtEntry(context, meaning->expr, launch.fact().host);
+    if (value)
       sizes[symbol] = *value;
   };
   for (llvm::StringRef axis : {"x", "y", "z"}) {
@@ -27,12 +33,9 @@ static LaunchSizes sizesAt(kb::NestOp nest, const LaunchText &launch) {
   return sizes;
 }
 
-LaunchSizes kbopt::knownSizes(const PassContext &context, const KernelView &kernel) {
-  RaisedKernel raised = context.raised(kernel);
-  if (!raised.nest)
-    return {};
-  if (const RecordedLaunch *recorded = context.recordedLaunch(raised.instance))
-    return launchSizes(raised.nest, *recorded);
+/// What all launches of \p kernel in sight have in common.
+static LaunchSizes sizesInSight(const PassContext &context, const KernelView &kernel,
+                                const RaisedKernel &raised, bool withWorkload) {
   std::optional<LaunchSizes> common;
   for (const LaunchFact &fact : kernel.launches) {
     llvm::Expected<LaunchText> launch =
@@ -41,7 +44,7 @@ LaunchSizes kbopt::knownSizes(const PassContext &context, const KernelView &kern
       llvm::consumeError(launch.takeError());
       return {};
     }
-    LaunchSizes here = sizesAt(raised.nest, *launch);
+    LaunchSizes here = sizesAt(context, raised.nest, *launch, withWorkload);
     if (!common) {
       common = std::move(here);
       continue;
@@ -53,4 +56,21 @@ LaunchSizes kbopt::knownSizes(const PassContext &context, const KernelView &kern
     common = std::move(both);
   }
   return common.value_or(LaunchSizes());
+}
+
+LaunchSizes kbopt::knownSizes(const PassContext &context, const KernelView &kernel) {
+  RaisedKernel raised = context.raised(kernel);
+  if (!raised.nest)
+    return {};
+  if (const RecordedLaunch *recorded = context.recordedLaunch(raised.instance))
+    return launchSizes(raised.nest, *recorded);
+  return sizesInSight(context, kernel, raised, /*withWorkload=*/true);
+}
+
+bool kbopt::decidesSizes(const PassContext &context, const KernelView &kernel) {
+  RaisedKernel raised = context.raised(kernel);
+  if (!raised.nest || context.recordedLaunch(raised.instance))
+    return false;
+  return sizesInSight(context, kernel, raised, true).size() >
+         sizesInSight(context, kernel, raised, false).size();
 }

@@ -16,7 +16,7 @@ def SplitK : RewritePass<"split-k"> {
   }];
   let options = [
     IntegerOption<"split", 4, 1, 64, "parts of the outer reduction that the warps of a block share out", ["2", "4", "8", "16"]>,
-    IntegerOption<"parts", 1, 1, 64, "parts of each sum that blocks share out", ["2", "4", "8", "16"]>
+    IntegerOption<"parts", 1, 1, 1024, "parts of each sum that blocks share out", ["2", "4", "8", "16"]>
   ];
   let states = ["insufficient_parallelism"];
   let site = KernelSite;

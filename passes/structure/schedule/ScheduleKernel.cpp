@@ -21,11 +21,21 @@ using namespace kbopt;
 
 namespace {
 
+/// \p schedule with further kernels for launches of other sizes, where it can have them.
+Schedule forOtherSizes(Schedule schedule) {
+  if (schedule.has("otherwise") && !schedule.has("parts"))
+    schedule.set("otherwise", int64_t(1));
+  return schedule;
+}
+
 /// Why \p chosen is the one of \p ranked that is tried first; empty where no time is modelled.
 std::string reasonFor(const Schedule &chosen, llvm::ArrayRef<RankedSchedule> ranked) {
   std::string reason;
   std::set<llvm::StringRef> named{chosen.sketch()};
-  auto found = llvm::find_if(ranked, [&](const auto &each) { return each.schedule == chosen; });
+  auto isChosen = [&](const RankedSchedule &each) {
+    return each.schedule == chosen || forOtherSizes(each.schedule) == chosen;
+  };
+  auto found = llvm::find_if(ranked, isChosen);
   if (found == ranked.end() || !found->estimate)
     return reason;
   reason =
@@ -51,7 +61,8 @@ class ScheduleKernel : public SchedulePass {
       if (context.raised(kernel).nest == nest)
         if (std::vector<RankedSchedule> all = ranked(context, kernel, Promise::Reassociates);
             !all.empty() && all.front().estimate)
-          return all.front().schedule;
+          return decidesSizes(context, kernel) ? forOtherSizes(all.front().schedule)
+                                               : all.front().schedule;
     return mostPromising(context, nest);
   }
 

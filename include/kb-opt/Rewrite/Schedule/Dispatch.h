@@ -19,9 +19,13 @@ struct ScheduledKernel {
   kb::KernelOp instance;
   kb::NestOp nest;
   GeneratedKernel generated;
-  /// What is launched right after it, of a kernel whose last block goes on alone.
-  kb::NestOp lastNest = {};
-  std::optional<GeneratedKernel> last = std::nullopt;
+  /// What is launched right after it, with the same arguments: where its last block goes on alone,
+  /// or blocks share out sums.
+  struct Later {
+    kb::NestOp nest;
+    GeneratedKernel generated;
+  };
+  std::vector<Later> later = {};
   /// The variable at a launch that has what `generated.memory` asks for.
   std::string memoryName = "";
 };

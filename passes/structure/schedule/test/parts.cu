@@ -1,8 +1,8 @@
 // Few outputs with long sums: blocks share out the terms of each sum, and a second kernel adds up what they have.
-// RUN: kb-opt -arch=sm_90 -passes='schedule{kernel=layer as="contraction core=half bm=32 bn=64 bk=64 tm=32 tn=32 stages=3 parts=4"},schedule{kernel=forward as="contraction core=half bm=32 bn=64 bk=64 tm=32 tn=32 stages=3 parts=2"},schedule{kernel=product as="contraction bm=64 bn=64 bk=16 tm=4 tn=4 vector=1 parts=3"},schedule{kernel=rowSums as="rows parts=8"},schedule{kernel=largest as="rows parts=2"}' -o %t.cu %s 2>&1 | FileCheck --check-prefix=REMARK %s
+// RUN: kb-opt -arch=sm_90 -passes='schedule{kernel=layer as="contraction core=half bm=32 bn=64 bk=64 tm=32 tn=32 stages=3 parts=4"},schedule{kernel=forward as="contraction core=half bm=32 bn=64 bk=64 tm=32 tn=32 stages=3 parts=2"},schedule{kernel=product as="contraction bm=64 bn=64 bk=16 tm=4 tn=4 vector=1 parts=3"},schedule{kernel=rowSums as="rows parts=8"},schedule{kernel=largest as="rows parts=2"},schedule{kernel=twice as="rows parts=2"},schedule{kernel=softmax as="rows parts=8"},schedule{kernel=normalize as="rows parts=32 vector=4"}' -o %t.cu %s 2>&1 | FileCheck --check-prefix=REMARK %s
 // RUN: %code %t.cu | FileCheck %s
 // RUN: %if long %{ kb-opt --by-passes --judge=%t.cu --promise=reassociates %s -- -arch=sm_90 | FileCheck --check-prefix=JUDGED %s %}
-// RUN: kb-opt -passes='schedule{kernel=twice as="rows parts=2"}' -o /dev/null %s 2>&1 | FileCheck --check-prefix=TWICE %s
+// RUN: kb-opt -passes='schedule{kernel=before as="rows parts=2"}' -o /dev/null %s 2>&1 | FileCheck --check-prefix=BEFORE %s
 // RUN: kb-opt -passes='schedule{kernel=triangle as="rows parts=2"}' -o /dev/null %s 2>&1 | FileCheck --check-prefix=TRIANGLE %s
 // RUN: kb-opt -passes='schedule{kernel=averages as="rows parts=7"}' -o /dev/null %s 2>&1 | FileCheck --check-prefix=DIVIDES %s
 // RUN: kb-opt -passes='split-k{kernel=product split=1 parts=2}' -o - %s 2>/dev/null | FileCheck --check-prefix=SPLIT %s
@@ -11,8 +11,11 @@
 // REMARK: added 'product_{{t}}iled', 'product_{{e}}nd' ({{.*}}parts=3
 // REMARK: added 'rowSums{{R}}ows', 'rowSums{{E}}nd' ({{.*}}parts=8
 // REMARK: added 'largest_{{r}}ows', 'largest_{{e}}nd' ({{.*}}parts=2
+// REMARK: added 'twice{{_}}rows', 'twice{{_}}end' ({{.*}}parts=2
+// REMARK: added 'softmax{{_}}rows', 'softmax{{_}}total', 'softmax{{_}}rows2', 'softmax{{_}}total2', 'softmax{{_}}end' ({{.*}}parts=8
+// REMARK: added 'normalize{{_}}rows', 'normalize{{_}}total', 'normalize{{_}}rows2', 'normalize{{_}}total2', 'normalize{{_}}end' ({{.*}}parts=32
 // JUDGED: {{^}}correct
-// TWICE: it forms several sums
+// BEFORE: it stores something before a sum
 // TRIANGLE: the length of its sum differs between outputs
 // DIVIDES: 7 parts do not divide its sum of 64 terms
 // SPLIT: product_{{t}}iled<<<
@@ -34,6 +37,14 @@
 // CHECK-NEXT: layer<<<
 // CHECK: memory_{{f}}or_launch(sizeof(double) * {{.*}}, stream)
 // CHECK: cudaFreeAsync(rowSums{{M}}emory, stream);
+// What follows the sums has a point for each iteration of the last loop, and as wide accesses.
+// CHECK: softmax{{_}}rows<<<
+// CHECK-NEXT: softmax{{_}}total<<<
+// CHECK-NEXT: softmax{{_}}rows2<<<
+// CHECK-NEXT: softmax{{_}}total2<<<
+// CHECK-NEXT: softmax{{_}}end<<<dim3((k + 127) / 128, (5 + 7) / 8), dim3(32, 8)>>>(
+// CHECK-NEXT: cudaFreeAsync(softmax{{_}}memory, 0);
+// CHECK: (float *)memory_{{f}}or_launch(sizeof(float) * ((long long)5 * 66), 0)
 #include <cstdio>
 #include <cuda_fp16.h>
 #include <vector>
@@ -100,6 +111,47 @@ __global__ void twice(const float *in, float *out, int rows, int columns) {
   out[row] = squares - sum * sum / columns;
 }
 
+__global__ void softmax(float *x, int rows, int columns) {
+  int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows)
+    return;
+  float most = -1e30f, sum = 0;
+  for (int i = 0; i < columns; ++i)
+    most = fmaxf(most, x[row * columns + i]);
+  for (int i = 0; i < columns; ++i)
+    sum += expf(x[row * columns + i] - most);
+  for (int i = 0; i < columns; ++i)
+    x[row * columns + i] = expf(x[row * columns + i] - most) / sum;
+}
+
+__global__ void normalize(float *y, const float *x, int rows, int columns) {
+  int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows)
+    return;
+  float mean = 0, variance = 0;
+  for (int i = 0; i < columns; ++i)
+    mean += x[row * columns + i];
+  mean /= columns;
+  for (int i = 0; i < columns; ++i)
+    variance += (x[row * columns + i] - mean) * (x[row * columns + i] - mean);
+  const float scale = rsqrtf(variance / columns + 1e-5f);
+  for (int i = 0; i < columns; ++i)
+    y[row * columns + i] = (x[row * columns + i] - mean) * scale;
+}
+
+__global__ void before(float *y, const float *x, int rows, int columns) {
+  int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows)
+    return;
+  float sum = 0, last = 0;
+  for (int i = 0; i < columns; ++i)
+    sum += x[row * columns + i];
+  y[2 * row] = sum;
+  for (int i = 0; i < columns; ++i)
+    last = fmaxf(last, x[row * columns + i] - sum);
+  y[2 * row + 1] = last;
+}
+
 __global__ void triangle(const float *in, float *out, int rows) {
   int row = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= rows)
@@ -158,6 +210,9 @@ int main() {
   cudaStreamSynchronize(stream);
   largest<<<1, 32>>>(numbers, most, 5, k);
   twice<<<1, 32>>>(a, c + m * n, 5, k);
+  float *rows = onDevice(floats), *rows2 = onDevice(floats);
+  softmax<<<1, 32>>>(rows, 5, k);
+  normalize<<<1, 32>>>(rows2, rows, 5, k);
   triangle<<<1, 32>>>(a, c + m * n + 5, 9);
   averages<<<1, 32>>>(a, c + m * n + 14, 9);
   std::vector<half> out(m * n), forwards(m * n);
@@ -166,7 +221,10 @@ int main() {
   cudaMemcpy(out.data(), y, m * n * sizeof(half), cudaMemcpyDeviceToHost);
   cudaMemcpy(forwards.data(), z, m * n * sizeof(half), cudaMemcpyDeviceToHost);
   cudaMemcpy(results.data(), c, results.size() * sizeof(float), cudaMemcpyDeviceToHost);
+  before<<<1, 32>>>(c, rows2, 5, k);
+  cudaMemcpy(floats.data(), rows2, 5 * k * sizeof(float), cudaMemcpyDeviceToHost);
   cudaMemcpy(means.data(), sums, 5 * sizeof(double), cudaMemcpyDeviceToHost);
   cudaMemcpy(integers.data(), most, 5 * sizeof(int), cudaMemcpyDeviceToHost);
   printf("%g %g %g %g %d\n", __half2float(out[m * n - 1]), __half2float(forwards.back()), results.back(), means[4], integers[4]);
+  printf("%g\n", floats[k]);
 }

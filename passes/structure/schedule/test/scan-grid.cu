@@ -1,5 +1,5 @@
 // Few long rows: the blocks of a grid share a row, in three launches.
-// RUN: kb-opt --quiet -passes='schedule{kernel=sums},schedule{kernel=rowsOf as="scan launches=3 team=64 vector=2"},schedule{kernel=before as="scan launches=3 team=64 vector=4"},schedule{kernel=falling as="scan launches=3 team=64 vector=4"},schedule{kernel=upTo as="scan launches=3 team=128 vector=1"}' -o %t.cu %s
+// RUN: kb-opt --quiet -passes='schedule{kernel=sums as="scan launches=3 otherwise=1"},schedule{kernel=rowsOf as="scan launches=3 team=64 vector=2"},schedule{kernel=before as="scan launches=3 team=64 vector=4"},schedule{kernel=falling as="scan launches=3 team=64 vector=4"},schedule{kernel=upTo as="scan launches=3 team=128 vector=1"}' -o %t.cu %s
 // RUN: %code %t.cu | FileCheck %s
 // RUN: %if long %{ kb-opt --by-passes --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s %}
 // JUDGED: {{^}}correct

@@ -6,6 +6,8 @@
 // RUN: kb-opt --by-passes --judge=%t.small.cu %s | FileCheck --check-prefix=JUDGED %s
 // RUN: kb-opt --quiet "-passes=schedule{as='transpose tile=64 vector=2 block=512'}" -o %t.large.cu %s
 // RUN: kb-opt --by-passes --judge=%t.large.cu %s | FileCheck --check-prefix=JUDGED %s
+// RUN: kb-opt --quiet "-passes=schedule{kernel=halves as='transpose tile=64 vector=8'}" -o %t.halves.cu %s
+// RUN: kb-opt --by-passes --judge=%t.halves.cu %s | FileCheck --check-prefix=JUDGED %s
 // JUDGED: {{^}}correct
 // kb-workload:
 //   entry: run
@@ -60,7 +62,7 @@ __global__ void join(float *out, const float *a, const float *c, int b, int n, i
   }
 }
 
-// REMARK: added 'halves{{_}}tiled', 'halves{{_}}tiled2' (transpose block=256 otherwise=1 tile=64 vector=8)
+// REMARK: added 'halves{{_}}tiled', 'halves{{_}}tiled2' (transpose block=256 otherwise=1 tile=64 vector=2)
 __global__ void halves(__half *out, const __half *in, int n, int m) {
   int i = blockIdx.y * blockDim.y + threadIdx.y, j = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n && j < m)
