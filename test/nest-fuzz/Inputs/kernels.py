@@ -544,7 +544,26 @@ def halves(draw, name):
     return Kernel("halves", name, text, f"{name}{launch}(y_{name}, A_f16, n, m);", output)
 
 
+def images(draw, name):
+    """Sums over an image, whose rows may lie one after the other, and what follows them."""
+    head, tail, launch = over(draw, "n")
+    width, gap = draw.choice([2, 4, 8, 16]), draw.choice([0, 0, 0, 3])
+    kind = draw.choice(["f32", "f32", "f64"])
+    cxx, x = CXX[kind], f"x[(i * m + j) * {width + gap} + l]"
+    loops = draw.choice([f"for (int j = 0; j < m; ++j)\n      for (int l = 0; l < {width}; ++l)", f"for (int j = 0; j < m; ++j)\n      for (int l = {width} - 1; l >= 0; --l)"])
+    mean = f"{cxx} mean = {draw.choice([0, 1])}, more = 0;\n    {loops}\n        mean += {x};\n    mean = mean / (m * {width});\n    {loops}\n        more += ({x} - mean) * ({x} - mean);"
+    both = f"{cxx} mean = 0, more = 0;\n    {loops} {{\n        mean += {x};\n        more += {x} * {x};\n      }}"
+    top = f"{cxx} mean = -1, more = 0;\n    {loops}\n        mean = fmax{'f' if kind == 'f32' else ''}(mean, {x});\n    {loops}\n        more += {x} - mean;"
+    sums = draw.choice([mean, both, top])
+    y = x.replace("x[", "y[")
+    end = draw.choice(["y[i] = mean + more;", f"{loops}\n        {y} = ({x} - mean) / (more + 1);", f"{loops}\n        {y} = {x} + mean * more;"])
+    shape = f"n * m * {width + gap}"
+    output = (kind, "n", "out") if end.startswith("y[i] = mean") else (kind, shape, "inout" if gap else "out")
+    text = f"__global__ void {name}({cxx} *y, const {cxx} *x, int n, int m) {{\n  {head}\n    {sums}\n    {end}\n  {tail}\n}}\n"
+    return Kernel("images", name, text, f"{name}{launch}(y_{name}, x_{name}, n, m);", output, [(f"x_{name}", kind, shape, "uniform(0.25, 1.25)")])
+
+
 FAMILIES = [elementwise, elementwise, inplace, digits, plane, stencil, rows, rows, inmemory, softmax, product, product, triangle,
             scatter, blockrows, blockrows, warprows, blocksums,
             vectors, pairs, arrays, window, window, pooled, tiles, gridsums, groups, whiles, whiles, shares, lines, lines, kept,
-            tiledproduct, online, moving, jacobian, jacobian, means, batched, halves]
+            tiledproduct, online, moving, jacobian, jacobian, means, batched, halves, images, images]

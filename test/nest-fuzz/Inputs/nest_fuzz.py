@@ -48,13 +48,13 @@ CLASS = {"product": ["contraction", "rows", "map"], "rows": ["rows", "columns"],
          "pooled": ["map", "rows"], "gridsums": ["rows"], "groups": ["rows", "map"],
          "whiles": ["rows", "columns", "map"], "lines": ["rows", "columns"], "kept": ["rows"],
          "tiledproduct": ["contraction", "map"], "online": ["rows"], "moving": ["rows", "columns"],
-         "jacobian": ["rows", "rows", "map", "contraction"], "means": ["rows", "map"], "batched": ["map"], "halves": ["rows", "map"],
+         "jacobian": ["rows", "rows", "map", "contraction"], "means": ["rows", "map"], "images": ["rows", "rows", "columns", "map"], "batched": ["map"], "halves": ["rows", "map"],
          "structs": ["rows", "map"], "gathers": ["map", "rows"], "instances": ["rows", "map"], "launchloop": ["map", "rows", "contraction"],
          "ended": ["map", "rows"], "placed": ["map"], "turned": ["transpose", "transpose", "transpose", "map"], "quads": ["map", "map", "rows"], "plane": ["map", "transpose"], "digits": ["map", "transpose"], "paired": ["map"], "worded": ["rows", "map", "columns"], "fields": ["rows", "map"],
          "carried": ["scan", "scan", "scan", "map"], "counted": ["rows"],
          "scattered": ["scatter", "scatter", "scatter", "map"], "bodies": ["reuse", "reuse", "reuse", "rows", "map"], "sharing": ["rows", "map"], "halos": ["map", "rows", "stencil"], "accessed": ["map", "rows"], "joined": ["map", "rows"], "halfproduct": ["half", "half", "wgmma", "wgmma", "contraction"], "convolutions": ["convolution", "convolution", "convolution", "rows", "map"], "halfconvolutions": ["halfconvolution", "halfconvolution", "halfconvolution", "convolution", "map"], "transposedconvolutions": ["map", "map", "rows", "convolution"], "windows": ["windows", "constantwindows", "constantwindows", "map", "rows"], "coarseproduct": ["tf32", "tf32", "contraction"]}
 SIMPLER = ("jacobian", "means", "product")
-IN_PARTS = ("product", "rows", "tiledproduct", "halfproduct", "convolutions", "halfconvolutions", "warprows", "means")
+IN_PARTS = ("product", "rows", "tiledproduct", "halfproduct", "convolutions", "halfconvolutions", "warprows", "means", "images", "softmax", "halves", "jacobian", "lines", "moving", "whiles")
 # Passes that set single keys: several of them work on one nest.
 KEYS = {
     "map": ["thread-coarsening{kernel=%s inflight=4}", "thread-coarsening{kernel=%s inflight=2}"],
