@@ -3,7 +3,7 @@
 """What a database of jobs carries, and a simulation of more workers than this machine has.
 
     bench/cluster.py measure FOLDER       # efficiency with 1 to 16 workers, jobs a second, overhead of a job (PostgreSQL, scripts/build ClusterLoad)
-    bench/cluster.py repository FOLDER N  # N files of a compile database, many searches at once, with 1 and with 4 workers that really run
+    bench/cluster.py repository FOLDER N [PROGRAM]  # N copies of a program (row_norm.cu), many searches at once, with 1 and with 4 workers that really run
     bench/cluster.py simulate FIGURES     # a queue with up to 4096 workers, from the figures that `measure` has printed
 
 Workers sleep in the place of running a job (kb-run serve --pretend), so that two cores are enough. Figures are ratios of one run on one machine.
@@ -69,15 +69,15 @@ def measure(folder):
     print(json.dumps(figures))
 
 
-def repository(folder, count):
+def repository(folder, count, program):
     import postgres
     servers, folder = folder, os.path.join(folder, "project")
     os.makedirs(folder, exist_ok=True)
-    with open(os.path.join(ROOT, "examples", "row-norm", "row_norm.cu")) as file:
+    with open(program) as file:
         program = file.read()
     entries = []
     for number in range(count):
-        path = os.path.join(folder, f"norm{number}.cu")
+        path = os.path.join(folder, f"copy{number}.cu")
         with open(path, "w") as file:
             file.write(f"// {number}\n" + program)
         entries.append({"directory": folder, "file": path, "arguments": ["nvcc", "-c", path]})
@@ -135,8 +135,8 @@ if __name__ == "__main__":
     match sys.argv[1:]:
         case ["measure", folder]:
             measure(os.path.abspath(folder))
-        case ["repository", folder, count]:
-            repository(os.path.abspath(folder), int(count))
+        case ["repository", folder, count, *program] if len(program) <= 1:
+            repository(os.path.abspath(folder), int(count), (program or [os.path.join(ROOT, "examples", "row-norm", "row_norm.cu")])[0])
         case ["simulate", path]:
             simulate(path)
         case _:

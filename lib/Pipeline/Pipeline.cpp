@@ -75,7 +75,9 @@ public:
     result.remarks.insert(result.remarks.end(), done->remarks.begin(), done->remarks.end());
     if (done->rewritten == 0)
       return mlir::success();
-    result.applied.push_back(step);
+    if (done->written.empty())
+      result.applied.push_back(step);
+    llvm::append_range(result.applied, done->written);
     result.promise = std::max(result.promise, done->promise);
     result.assumes.insert(done->assumes.begin(), done->assumes.end());
     if (remaining == 0 && !keepNests)

@@ -224,6 +224,7 @@ llvm::Expected<StepResult> RewriteSession::State::rewriteByRule(const RewritePas
   KernelSchedules changed;
   std::set<std::string> taken; // by the rewrites of earlier sites
   std::optional<Promise> promise;
+  bool isChosen = false;
   for (size_t i = 0; i < found->size(); ++i) {
     const Found &each = (*found)[i];
     unsigned number = i + 1;
@@ -282,12 +283,20 @@ llvm::Expected<StepResult> RewriteSession::State::rewriteByRule(const RewritePas
     }
     all = std::move(together);
     ++result.rewritten;
+    Step &own = result.written.emplace_back(step);
+    if (!step.site) // which counts the sites of all kernels that the step names
+      own.kernel = each.kernel->name().str();
+    if (rewrite->choice)
+      own.parameters[choiceOption.str()] = *rewrite->choice;
+    isChosen |= rewrite->choice.has_value();
     taken.insert(answer->names.begin(), answer->names.end());
     promise = std::max(promise.value_or(Promise::Bitwise), rewrite->promise.value_or(info.promise));
     if (rewrite->schedule)
       changed[each.kernel->fact.usr] = *rewrite->schedule;
     result.remarks.push_back(std::move(remark));
   }
+  if (!isChosen)
+    result.written.clear();
   if (result.rewritten == 0)
     return result;
   result.promise = promise.value_or(info.promise);
@@ -312,6 +321,7 @@ llvm::Expected<StepResult> RewriteSession::State::rewriteByRule(const RewritePas
         remark.message = *why;
       }
     result.rewritten = 0;
+    result.written.clear();
     result.run.reset();
     return result;
   }

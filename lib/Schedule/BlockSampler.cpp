@@ -54,7 +54,10 @@ std::vector<AccessGroup> kbopt::groupsOf(kb::NestOp nest, const NestWork &work,
   for (const WorkAccess &access : work.accesses) {
     kb::ExprAttr offset = access.operand.getOffset();
     const void *base = access.operand.getBase().getAsOpaquePointer();
-    if (placement.keepsRows && !access.isStore &&
+    const bool isOnline = llvm::any_of(access.dims, [&](unsigned dim) {
+      return llvm::is_contained(placement.online, dims[dim].name);
+    });
+    if ((placement.keepsRows || isOnline) && !access.isStore &&
         !kept.insert({base, elementOfRow(offset, placement).getAsOpaquePointer()}).second)
       continue;
     auto found = llvm::find_if(groups, [&](const AccessGroup &group) {

@@ -410,6 +410,21 @@ void kbopt::printLaneLoop(CudaText &text, CodeLines &code, Block &body, StringRe
   loop.close();
 }
 
+void kbopt::printLaneLoops(CudaText &text, CodeLines &code, ArrayRef<LaneBody> bodies,
+                           StringRef extent, const LaneShape &shape,
+                           const std::map<std::string, std::string> &partial,
+                           llvm::function_ref<void(size_t)> before) {
+  TurnLoop loop(code, shape, bodies.front().dim, extent);
+  for (const auto &[number, each] : llvm::enumerate(bodies)) {
+    before(number);
+    if (shape.vector == 1)
+      text.setName(each.dim, loop.first);
+    printTurn(text, code, *each.body, each.dim, loop.first, shape, each.streams, partial);
+    text.setName(each.dim, each.dim);
+  }
+  loop.close();
+}
+
 void kbopt::printTurn(CudaText &text, CodeLines &code, Block &body, StringRef dim, StringRef first,
                       const LaneShape &shape, ArrayRef<Stream> streams,
                       const std::map<std::string, std::string> &partial) {

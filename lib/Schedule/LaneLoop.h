@@ -84,6 +84,19 @@ void printLaneLoop(CudaText &text, CodeLines &code, mlir::Block &body, llvm::Str
                    llvm::StringRef extent, const LaneShape &shape, llvm::ArrayRef<Stream> streams,
                    const std::map<std::string, std::string> &partial = {});
 
+/// One of several loops that go through the same iterations.
+struct LaneBody {
+  mlir::Block *body;
+  std::string dim;
+  std::vector<Stream> streams;
+};
+/// Prints them as one loop, which does turn after turn what each of them does; \p before is asked
+/// for what stands before the part of each one.
+void printLaneLoops(CudaText &text, CodeLines &code, llvm::ArrayRef<LaneBody> bodies,
+                    llvm::StringRef extent, const LaneShape &shape,
+                    const std::map<std::string, std::string> &partial,
+                    llvm::function_ref<void(size_t)> before);
+
 /// Prints one turn of such a loop, the iterations from \p first on.
 void printTurn(CudaText &text, CodeLines &code, mlir::Block &body, llvm::StringRef dim,
                llvm::StringRef first, const LaneShape &shape, llvm::ArrayRef<Stream> streams,

@@ -7,6 +7,7 @@
 #include "MapNest.h"
 #include "ReuseNest.h"
 #include "RowsNest.h"
+#include "RowsOnline.h"
 #include "ScanNest.h"
 #include "StencilWindows.h"
 #include "Transpose.h"
@@ -265,6 +266,10 @@ private:
     made.block = schedule.integer("block", 256);
     int64_t chunks = schedule.integer("chunks");
     made.keepsRows = chunks > 0;
+    if (schedule.integer("online"))
+      for (const OnlinePair &pair : onlinePairsOf(laneLoops(nest, schedule.integer("level", 1))))
+        made.online = {kb::OverOp(pair.most).getName().str(),
+                       kb::OverOp(pair.sums).getName().str()};
     // Without a number the loop is nvcc's to unroll.
     int64_t inflight = schedule.integer("inflight", 1);
     made.inflight = chunks ? chunks : inflight > 1 ? inflight : 0;

@@ -34,9 +34,10 @@ struct Placement {
   int64_t block = 256;
   llvm::SmallVector<std::string, 2> vectorDims; ///< of whose neighbours an access takes `vector`
   int64_t vector = 1;
-  int64_t inflight = 0;    ///< iterations whose loads wait together; 0: as nvcc decides
-  int64_t team = 1;        ///< threads that combine each sum
-  bool keepsRows = false;  ///< an element that several loops of a row load is loaded once
+  int64_t inflight = 0;   ///< iterations whose loads wait together; 0: as nvcc decides
+  int64_t team = 1;       ///< threads that combine each sum
+  bool keepsRows = false; ///< an element that several loops of a row load is loaded once
+  llvm::SmallVector<std::string, 2> online; ///< loops whose elements are loaded by one of them
   bool loadsOnce = false;  ///< elements that several points of a thread share are loaded once
   bool writesOut = false;  ///< loops have constant lengths, and rows of points no conditions
   int64_t held = 0;        ///< elements of windows that a thread holds

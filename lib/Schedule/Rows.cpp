@@ -28,6 +28,13 @@ std::string RowsPrinter::whyNot() {
     return "the key 'cache' has no meaning '" + kept.str() + "' here";
   if (!llvm::isPowerOf2_64(schedule.integer("vector", 1)) || schedule.integer("vector", 1) > 16)
     return "the key 'vector' must be a power of two up to 16";
+  if (schedule.integer("online")) {
+    online = onlinePairsOf(laneLoops(nest, schedule.integer("level", 1)));
+    if (online.empty())
+      return "no sum of exponentials is relative to a maximum right before it";
+    if (kept == "registers")
+      return "with 'online=1' no row waits in registers";
+  }
   return whyNotRows(nest, schedule.integer("level", 1));
 }
 
@@ -139,8 +146,7 @@ void RowsPrinter::touch(ArrayRef<std::pair<kb::OperandAttr, bool>> accesses, kb:
       touched[base][key] |= stores;
 }
 
-/// Every element that \p root, a statement or a loop, touches; the operands of stores as well.
-static SmallVector<std::pair<kb::OperandAttr, bool>> accessesOf(Operation *root) {
+SmallVector<std::pair<kb::OperandAttr, bool>> kbopt::accessesOf(Operation *root) {
   SmallVector<std::pair<kb::OperandAttr, bool>> found;
   root->walk([&](Operation *op) {
     for (kb::OperandAttr load : loadsOf(op))
@@ -206,7 +212,7 @@ void RowsPrinter::laneLoop(kb::OverOp over) {
   endSums(summed, partial);
 }
 
-static StringRef typeOf(kb::NestOp nest, kb::ReduceOp reduce) {
+StringRef kbopt::typeOf(kb::NestOp nest, kb::ReduceOp reduce) {
   StringRef type = declarationOf(nest, reduce.getName()).getType();
   type.consume_front("const ");
   return type;
@@ -300,6 +306,13 @@ void RowsPrinter::storesOfFirstLane(ArrayRef<kb::StoreOp> stores) {
   code.close();
 }
 
+/// Whether the team combines a sum of \p over only after a loop around it.
+bool RowsPrinter::isDeferred(kb::OverOp over) {
+  return llvm::any_of(reductionsOf(over), [&](kb::ReduceOp reduce) {
+    return deferred.count(reduce.getName().str()) != 0;
+  });
+}
+
 void RowsPrinter::printPoint(Block &block) {
   SmallVector<kb::StoreOp> stores;
   auto flush = [&] {
@@ -308,12 +321,25 @@ void RowsPrinter::printPoint(Block &block) {
     stores.clear();
   };
   for (Operation &op : block) {
+    if (done.contains(&op))
+      continue;
     if (auto store = dyn_cast<kb::StoreOp>(op)) {
       stores.push_back(store);
       continue;
     }
     flush();
-    if (auto over = dyn_cast<kb::OverOp>(op)) {
+    auto pair = llvm::find_if(online, [&](OnlinePair &each) {
+      return each.most.getOperation() == &op && !isDeferred(each.most) && !isDeferred(each.sums);
+    });
+    if (pair != online.end()) {
+      for (Operation *next = op.getNextNode(); next != pair->sums; next = next->getNextNode()) {
+        touch(accessesOf(next), {});
+        StatementPrinter{text, code}.print(next);
+        done.insert(next);
+      }
+      done.insert(pair->sums);
+      onlineLoop(*pair);
+    } else if (auto over = dyn_cast<kb::OverOp>(op)) {
       llvm::is_contained(lanes, over) ? laneLoop(over) : serialLoop(over);
     } else if (auto when = dyn_cast<kb::WhenOp>(op)) {
       SmallVector<std::pair<kb::OperandAttr, bool>> loads;

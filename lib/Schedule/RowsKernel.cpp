@@ -26,6 +26,8 @@ std::string RowsPrinter::comment(StringRef points) const {
                                 : ", so that neighbouring threads read neighbouring\n// elements";
   if (!cache.streams.empty())
     what += "; what is read again waits in registers";
+  if (!online.empty())
+    what += ". Sums are rescaled when their maximum grows";
   if (!sums.empty())
     what += ".\n// A block adds up over its rows before it adds to memory";
   return "// " + what + ".\n";

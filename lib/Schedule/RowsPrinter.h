@@ -9,10 +9,18 @@
 #define KBOPT_LIB_SCHEDULE_ROWSPRINTER_H
 
 #include "RowsNest.h"
+#include "RowsOnline.h"
 #include "Team.h"
 #include "kb-opt/Schedule/Sketch.h"
 
 namespace kbopt {
+
+/// Every element that \p root, a statement or a loop, touches; the operands of stores as well,
+/// which are marked.
+llvm::SmallVector<std::pair<kb::OperandAttr, bool>> accessesOf(mlir::Operation *root);
+
+/// The type of the variable that \p reduce changes.
+llvm::StringRef typeOf(kb::NestOp nest, kb::ReduceOp reduce);
 
 /// Prints one kernel.
 class RowsPrinter {
@@ -37,6 +45,8 @@ private:
   std::vector<Stream> held;                         ///< streams of the cache
   std::vector<std::pair<Stream, std::string>> sums; ///< of all rows of a block
   llvm::SmallVector<kb::OverOp> lanes;
+  std::vector<OnlinePair> online;               ///< that one loop forms
+  llvm::SmallPtrSet<mlir::Operation *, 8> done; ///< printed before their turn
   int64_t size = 32, rows = 1;
   /// Variables of sums that the team combines after a loop around the one that forms them, with
   /// those of a thread.
@@ -53,7 +63,10 @@ private:
   /// Words of a row that a thread keeps.
   int64_t heldElements();
   void printPoint(mlir::Block &block);
+  bool isDeferred(kb::OverOp over);
   void laneLoop(kb::OverOp over);
+  /// The two loops of \p pair as one.
+  void onlineLoop(const OnlinePair &pair);
   void fillCache(kb::OverOp over, llvm::ArrayRef<Stream> streams, llvm::StringRef extent);
   void serialLoop(kb::OverOp over);
   void storesOfFirstLane(llvm::ArrayRef<kb::StoreOp> stores);

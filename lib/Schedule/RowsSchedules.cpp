@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "Accesses.h"
 #include "RowsNest.h"
+#include "RowsOnline.h"
 #include "Sketches.h"
 #include <cmath>
 
@@ -41,7 +42,8 @@ struct RowFacts {
   std::optional<int64_t> length, points; ///< of a row; rows
   int64_t vector = 1, streams = 0; ///< widest access in elements; registers kept for each iteration
   int64_t level = 1;
-  bool hasSums = false; ///< rows add to the same elements
+  bool hasSums = false;   ///< rows add to the same elements
+  bool hasOnline = false; ///< a maximum, and a sum of exponentials relative to it
 };
 
 RowFacts factsOf(kb::NestOp nest, int64_t level, const LaunchSizes &sizes) {
@@ -50,6 +52,7 @@ RowFacts factsOf(kb::NestOp nest, int64_t level, const LaunchSizes &sizes) {
   CudaText text(nest);
   SmallVector<kb::OverOp> lanes = laneLoops(nest, level);
   RowCache cache = rowCacheOf(text, lanes);
+  facts.hasOnline = !onlinePairsOf(lanes).empty();
   int64_t bytes = 16;
   for (kb::OverOp over : lanes) {
     if (kb::ExprAttr largest = largestExtent(nest, over.getExtent()))
@@ -85,7 +88,7 @@ RowFacts factsOf(kb::NestOp nest, int64_t level, const LaunchSizes &sizes) {
 }
 
 Schedule make(const RowFacts &facts, int64_t team, int64_t rows, int64_t vector, int64_t chunks,
-              int64_t inflight) {
+              int64_t inflight, bool online = false) {
   Schedule schedule("rows");
   schedule.set("team", team)
       .set("rows", rows)
@@ -95,6 +98,8 @@ Schedule make(const RowFacts &facts, int64_t team, int64_t rows, int64_t vector,
   schedule.set("cache", chunks ? "registers" : "none")
       .set("chunks", chunks)
       .set("inflight", inflight);
+  if (facts.hasOnline)
+    schedule.set("online", online);
   // What a row of unknown length cannot do, a kernel for long rows does.
   return schedule.set("otherwise", !facts.length && (chunks || vector > 1));
 }
@@ -192,6 +197,11 @@ void addLevel(std::vector<Ranked> &ranked, const RowFacts &facts, const ChipInfo
         for (int64_t inflight : {1, 2, 4})
           if (facts.streams ? inflight != 2 && !facts.hasSums : true)
             add(0, inflight);
+        // One reading of the row less.
+        constexpr double online = 0.8;
+        if (facts.hasOnline)
+          ranked.push_back({factor * online * costOf(facts, chip, team, rows, vector, 0, 1),
+                            make(facts, team, rows, vector, 0, 1, true)});
       }
 }
 

@@ -87,6 +87,9 @@ struct StepResult {
   /// What the rewrite promises and assumes: the pass's own, or its reply's.
   Promise promise = Promise::Bitwise;
   std::vector<Assumption> assumes;
+  /// The step as steps for each kernel, where more than the program decided what it did: these do
+  /// the same wherever they are replayed. Empty where the step itself does.
+  std::vector<Step> written;
   /// What was committed; offsets refer to the text before the step, or to `run->base` where there
   /// is one.
   Edits edits;

@@ -75,6 +75,9 @@ private:
 llvm::Error declined(llvm::Error error);
 
 /// What a pass makes of a site.
+/// The option of a pass whose values `RewritePass::choices` lists.
+inline constexpr llvm::StringLiteral choiceOption = "as";
+
 struct Rewrite {
   Edits edits;
   /// For the remark: what was done, in the past tense ("loaded 'x' four floats
@@ -84,10 +87,10 @@ struct Rewrite {
   std::optional<Promise> promise = std::nullopt;
   /// Of a rewrite by `composes`: the schedule that the kernel now has.
   std::optional<Schedule> schedule = std::nullopt;
+  /// Where more than the program decided, as a workload: the value of `choiceOption` with which the
+  /// pass does the same without that.
+  std::optional<std::string> choice = std::nullopt;
 };
-
-/// The option of a pass whose values `RewritePass::choices` lists.
-inline constexpr llvm::StringLiteral choiceOption = "as";
 
 /// What is worth trying at a site.
 struct SiteChoices {

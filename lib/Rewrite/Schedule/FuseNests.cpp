@@ -226,8 +226,11 @@ private:
     // use.
     auto isReused = [&](const ElementLink &link) {
       Poly offset = names.polys.polyOf(names.ofSecond(link.load.getOffset()));
-      return llvm::any_of(dimsOf(second.nest), [&](mlir::StringAttr dim) {
-        return !offset.contains(names.polys.id(names.ofSecond(dim.getValue())));
+      auto extents = kb::NestOp(second.nest).getExtents().getAsRange<kb::ExprAttr>();
+      return llvm::any_of(llvm::zip_equal(dimsOf(second.nest), extents), [&](auto dim) {
+        auto [name, extent] = dim;
+        return !(names.polys.polyOf(names.ofSecond(extent)) == Poly::constant(1)) &&
+               !offset.contains(names.polys.id(names.ofSecond(name.getValue())));
       });
     };
     bool isCopy = scalars == 0 && loads == 1 && store.getText() == "$0";

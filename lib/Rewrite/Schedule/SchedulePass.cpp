@@ -453,8 +453,9 @@ llvm::Expected<Schedule> kbopt::completed(const PassContext &context, kb::NestOp
   // block tile.
   std::string reason;
   for (auto &[agreed, result] : inOrder) {
-    if (result.has("otherwise")) // a second kernel must be requested
-      result.set("otherwise", int64_t(0));
+    for (StringRef key : {"otherwise", "online"}) // must be requested
+      if (result.has(key))
+        result.set(key, int64_t(0));
     std::string why; // a key that only schedules of another unit have
     for (const auto &[key, value] : schedule.all()) {
       if (!result.has(key))

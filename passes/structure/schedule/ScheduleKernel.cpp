@@ -91,9 +91,12 @@ class ScheduleKernel : public SchedulePass {
   llvm::Expected<Rewrite> rewrite(const PassContext &context, const Site &site,
                                   const PassOptions &options) const override {
     llvm::Expected<Rewrite> made = SchedulePass::rewrite(context, site, options);
-    if (made && options.string("as").empty() && made->schedule)
+    if (made && options.string("as").empty() && made->schedule) {
       made->summary +=
           reasonFor(*made->schedule, ranked(context, *site.kernel, Promise::Reassociates));
+      if (decidesSizes(context, *site.kernel))
+        made->choice = scheduleText(*made->schedule);
+    }
     return made;
   }
 

@@ -55,6 +55,7 @@ CLASS = {"product": ["contraction", "rows", "map"], "rows": ["rows", "columns"],
          "scattered": ["scatter", "scatter", "scatter", "map"], "bodies": ["reuse", "reuse", "reuse", "rows", "map"], "sharing": ["rows", "map"], "halos": ["map", "rows", "stencil"], "accessed": ["map", "rows"], "joined": ["map", "rows"], "halfproduct": ["half", "half", "wgmma", "wgmma", "contraction"], "convolutions": ["convolution", "convolution", "convolution", "rows", "map"], "halfconvolutions": ["halfconvolution", "halfconvolution", "halfconvolution", "convolution", "map"], "transposedconvolutions": ["map", "map", "rows", "convolution"], "windows": ["windows", "constantwindows", "constantwindows", "map", "rows"], "coarseproduct": ["tf32", "tf32", "contraction"]}
 SIMPLER = ("jacobian", "means", "product")
 IN_PARTS = ("product", "rows", "tiledproduct", "halfproduct", "convolutions", "halfconvolutions", "warprows", "means", "images", "softmax", "halves", "jacobian", "lines", "moving", "whiles")
+ONLINE = ("softmax", "online")
 # Passes that set single keys: several of them work on one nest.
 KEYS = {
     "map": ["thread-coarsening{kernel=%s inflight=4}", "thread-coarsening{kernel=%s inflight=2}"],
@@ -82,6 +83,8 @@ def schedule(draw, family):
         keys.append("simplify=1")
     if family in IN_PARTS and draw.random() < 0.4:
         keys.append(f"parts={draw.choice([2, 2, 3, 4, 8])}")
+    elif family in ONLINE and draw.random() < 0.4:
+        keys = [key for key in keys if not key.startswith("cache=")] + ["online=1"]
     return " ".join([sketch] + keys)
 
 

@@ -3,6 +3,11 @@
 // RUN: %code %t.cu | FileCheck %s
 // RUN: %if long %{ kb-opt --by-passes --judge=%t.cu --promise=reassociates %s | FileCheck --check-prefix=JUDGED %s %}
 // RUN: kb-opt --emit=schedules %s 2>&1 | FileCheck --check-prefix=ALL %s
+// The pipeline that is printed does the same without the workload.
+// RUN: cp %s %t.given.cu && kb-opt -passes=schedule --print-pipeline -o %t.with.cu %t.given.cu 2>&1 | grep '^schedule' > %t.pipeline
+// RUN: sed '/kb-workload:/,/value: k/d' %t.with.cu > %t.expected.cu
+// RUN: sed '/kb-workload:/,/value: k/d' %s > %t.alone.cu
+// RUN: kb-opt -passes="$(cat %t.pipeline)" -o %t.again.cu %t.alone.cu 2>/dev/null && diff %t.expected.cu %t.again.cu
 // A sum of 32768 terms for each of few outputs is formed in parts; a launch of other sizes runs what is given.
 // SIZES: added 'product{{_}}{{tiled|columns}}', 'product{{_}}end' ({{.*}} parts=
 // SIZES-SAME: where its conditions hold; modelled
