@@ -307,19 +307,21 @@ static std::optional<double> timeOfSums(const PassContext &context, const PartSu
   return us;
 }
 
-/// What the launches that form parts take with \p schedule, and what the first of them is limited
-/// by.
+/// What the launches that form parts take with \p schedule, if that is below \p most, and what the
+/// first of them is limited by.
 static std::optional<LaunchEstimate> estimateParts(const PassContext &context, const PartSums &sums,
                                                    const Schedule &schedule,
-                                                   const LaunchSizes &sizes) {
-  auto all = estimateLaunch(sums.nests.front(), schedule, sizes, context.target());
-  for (size_t i = 1; all && i < sums.nests.size(); ++i) {
-    if (!sums.formsParts(i))
+                                                   const LaunchSizes &sizes, double most) {
+  std::optional<LaunchEstimate> all;
+  for (size_t i = 0; i < sums.nests.size(); ++i) {
+    if (i > 0 && !sums.formsParts(i))
       continue;
     auto estimate = estimateLaunch(sums.nests[i], schedule, sizes, context.target());
     if (!estimate)
       return std::nullopt;
-    all->us += estimate->us;
+    all = {estimate->us + (all ? all->us : 0), all ? all->limiter : estimate->limiter};
+    if (all->us >= most)
+      return std::nullopt;
   }
   return all;
 }
@@ -331,7 +333,7 @@ static void addParts(const PassContext &context, kb::NestOp nest, const Schedule
                      const LaunchSizes &sizes, const Freedom &freedom,
                      std::vector<RankedSchedule> &choices) {
   constexpr int64_t outputsOfBlock = 64 * 64; // of which a chip has one for each multiprocessor
-  constexpr int64_t mostParts = 1024, waves = 8;
+  constexpr int64_t mostParts = 1024, waves = 8, pointsOfBlock = 4;
   constexpr size_t most = 4, mostOfCount = 2;
   size_t added = 0;
   int64_t outputs = 1;
@@ -344,9 +346,14 @@ static void addParts(const PassContext &context, kb::NestOp nest, const Schedule
   if (!freedom.reassociate || best == 0 || outputs == 0 ||
       outputs > outputsOfBlock * context.target().smCount)
     return;
-  const int64_t mostSums = waves * outputsOfBlock * context.target().smCount;
+  // A block has a tile of outputs, or a few of them.
+  const bool hasTiles = findSketch("contraction")->whyNot(nest).empty();
+  const int64_t blocks = context.target().smCount,
+                mostSums = waves * blocks * (hasTiles ? outputsOfBlock : pointsOfBlock);
   std::multimap<double, RankedSchedule> faster;
   for (int64_t count = 2; count <= mostParts && count * outputs <= mostSums; count *= 2) {
+    if (2 * count * outputs < blocks)
+      continue;
     auto inUse = NestInUse::create(nest, Schedule().set("parts", count));
     if (!inUse) {
       llvm::consumeError(inUse.takeError());
@@ -365,9 +372,12 @@ static void addParts(const PassContext &context, kb::NestOp nest, const Schedule
         auto [others, isNew] = byVector.try_emplace(vector);
         if (isNew)
           others->second = timeOfSums(context, sums, sizes, vector);
-        auto estimate = others->second ? estimateParts(context, sums, each, sizes) : std::nullopt;
-        if (!estimate || (estimate->us += *others->second) >= best)
+        auto estimate = others->second
+                            ? estimateParts(context, sums, each, sizes, best - *others->second)
+                            : std::nullopt;
+        if (!estimate)
           continue;
+        estimate->us += *others->second;
         for (const auto &[key, value] : ofNest.all())
           each.set(key, StringRef(value));
         ofCount.emplace(estimate->us, RankedSchedule{each.set("parts", count), estimate});

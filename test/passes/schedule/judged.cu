@@ -1,6 +1,7 @@
 // What schedules of three classes print computes what the kernels did, at sizes for the new kernels and for the originals.
+// The product keeps the order of its terms: with another one, equal values of 4e9 differ, and the softmax with them.
 // REQUIRES: long
-// RUN: kb-opt --quiet -passes=schedule -o %t.cu %s
+// RUN: kb-opt --quiet -passes='schedule{kernel=product as="contraction split=1 otherwise=1"},schedule{kernel=softmax},schedule{kernel=add}' -o %t.cu %s
 // RUN: grep -v '^ *//' %t.cu | FileCheck %s
 // RUN: kb-opt --by-passes --judge=%t.cu --promise=reassociates %s 2>&1 | FileCheck --check-prefix=JUDGED %s
 // CHECK-DAG: product_{{t}}iled<<<
