@@ -11,13 +11,26 @@ static bool isBoxed(kb::ExprAttr extent) {
   return llvm::none_of(extent.getLoops(), [&](StringAttr dim) { return dependsOn(extent, dim); });
 }
 
+bool kbopt::loadsWhatIsStored(Block &body, kb::OverOp over) {
+  llvm::SmallPtrSet<const void *, 4> stored;
+  over.walk(
+      [&](kb::StoreOp store) { stored.insert(store.getTarget().getBase().getAsOpaquePointer()); });
+  return llvm::any_of(llvm::drop_end(body), [&](Operation &op) {
+    return isa<kb::LetOp>(op) && llvm::any_of(loadsOf(&op), [&](kb::OperandAttr load) {
+             return stored.contains(load.getBase().getAsOpaquePointer());
+           });
+  });
+}
+
 MapNest::MapNest(kb::NestOp nest, bool absorbs) : box(nest), body(&nest.getBody().front()) {
   while (absorbs) {
     auto over = body->empty() ? kb::OverOp() : dyn_cast<kb::OverOp>(body->back());
     bool onlyScalars =
         llvm::all_of(llvm::drop_end(*body), [](Operation &op) { return isa<kb::LetOp>(op); });
     if (!over || !onlyScalars || over.getOrder() != kb::LoopOrder::Any ||
-        !isBoxed(over.getExtent()) || CudaText(nest).hostExpression(over.getExtent()).empty())
+        llvm::any_of(outer, [&](Block *each) { return loadsWhatIsStored(*each, over); }) ||
+        loadsWhatIsStored(*body, over) || !isBoxed(over.getExtent()) ||
+        CudaText(nest).hostExpression(over.getExtent()).empty())
       break;
     outer.push_back(body);
     box.names.push_back(over.getName());

@@ -85,6 +85,11 @@ llvm::ArrayRef<const Sketch *> sketches();
 /// Null if there is none of that name.
 const Sketch *findSketch(llvm::StringRef name);
 
+/// Whether a scalar of \p body loads from an array that \p over, the last loop in it, stores to.
+/// Then iterations cannot be points of their own, each of which would load it anew: another one may
+/// have stored there already.
+bool loadsWhatIsStored(mlir::Block &body, kb::OverOp over);
+
 } // namespace kbopt
 
 #endif // KBOPT_SCHEDULE_SKETCH_H

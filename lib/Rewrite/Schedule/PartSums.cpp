@@ -5,6 +5,7 @@
 #include "HostText.h"
 #include "NestCopy.h"
 #include "SumLoops.h"
+#include "kb-opt/Schedule/Sketch.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringSwitch.h"
 #include <set>
@@ -351,6 +352,8 @@ kb::OverOp Splitter::lastLoop() const {
   for (mlir::Operation &op : llvm::drop_end(body))
     if (!mlir::isa<kb::LetOp>(op) && !isSumLoop(&op))
       return {};
+  if (loadsWhatIsStored(body, over))
+    return {};
   kb::ExprAttr extent = over.getExtent();
   for (unsigned dim = 0; dim < extent.getLoops().size(); ++dim)
     if (extent.getMap().isFunctionOfDim(kb::firstLoopDim + dim))

@@ -99,7 +99,7 @@ static std::optional<NestInUse> withPhases(kb::NestOp nest, StringRef phases) {
 static bool isMapOfRows(kb::NestOp nest) {
   mlir::Block &body = nest.getBody().front();
   auto over = body.empty() ? kb::OverOp() : mlir::dyn_cast<kb::OverOp>(body.back());
-  bool hasMore = !over || over.getOrder() != kb::LoopOrder::Any ||
+  bool hasMore = !over || over.getOrder() != kb::LoopOrder::Any || loadsWhatIsStored(body, over) ||
                  llvm::any_of(llvm::drop_end(body),
                               [](mlir::Operation &op) { return !mlir::isa<kb::LetOp>(op); });
   nest.walk([&](mlir::Operation *op) {

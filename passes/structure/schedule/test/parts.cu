@@ -1,5 +1,5 @@
 // Few outputs with long sums: blocks share out the terms of each sum, and a second kernel adds up what they have.
-// RUN: kb-opt -arch=sm_90 -passes='schedule{kernel=layer as="contraction core=half bm=32 bn=64 bk=64 tm=32 tn=32 stages=3 parts=4"},schedule{kernel=forward as="contraction core=half bm=32 bn=64 bk=64 tm=32 tn=32 stages=3 parts=2"},schedule{kernel=product as="contraction bm=64 bn=64 bk=16 tm=4 tn=4 vector=1 parts=3"},schedule{kernel=rowSums as="rows parts=8"},schedule{kernel=largest as="rows parts=2"},schedule{kernel=twice as="rows parts=2"},schedule{kernel=softmax as="rows parts=8"},schedule{kernel=normalize as="rows parts=32 vector=4"}' -o %t.cu %s 2>&1 | FileCheck --check-prefix=REMARK %s
+// RUN: kb-opt -arch=sm_90 -passes='schedule{kernel=layer as="contraction core=half bm=32 bn=64 bk=64 tm=32 tn=32 stages=3 parts=4"},schedule{kernel=forward as="contraction core=half bm=32 bn=64 bk=64 tm=32 tn=32 stages=3 parts=2"},schedule{kernel=product as="contraction bm=64 bn=64 bk=16 tm=4 tn=4 vector=1 parts=3"},schedule{kernel=rowSums as="rows parts=8"},schedule{kernel=largest as="rows parts=2"},schedule{kernel=twice as="rows parts=2"},schedule{kernel=softmax as="rows parts=8"},schedule{kernel=normalize as="rows parts=32 vector=4"},schedule{kernel=shift as="rows parts=4"}' -o %t.cu %s 2>&1 | FileCheck --check-prefix=REMARK %s
 // RUN: %code %t.cu | FileCheck %s
 // RUN: %if long %{ kb-opt --by-passes --judge=%t.cu --promise=reassociates %s -- -arch=sm_90 | FileCheck --check-prefix=JUDGED %s %}
 // RUN: kb-opt -passes='schedule{kernel=before as="rows parts=2"}' -o /dev/null %s 2>&1 | FileCheck --check-prefix=BEFORE %s
@@ -14,6 +14,7 @@
 // REMARK: added 'twice{{_}}rows', 'twice{{_}}end' ({{.*}}parts=2
 // REMARK: added 'softmax{{_}}rows', 'softmax{{_}}total', 'softmax{{_}}rows2', 'softmax{{_}}total2', 'softmax{{_}}end' ({{.*}}parts=8
 // REMARK: added 'normalize{{_}}rows', 'normalize{{_}}total', 'normalize{{_}}rows2', 'normalize{{_}}total2', 'normalize{{_}}end' ({{.*}}parts=32
+// REMARK: added 'shift{{_}}rows', 'shift{{_}}total', 'shift{{_}}end' ({{.*}}parts=4
 // JUDGED: {{^}}correct
 // BEFORE: it stores something before a sum
 // TRIANGLE: the length of its sum differs between outputs
@@ -37,7 +38,7 @@
 // CHECK-NEXT: layer<<<
 // CHECK: memory_{{f}}or_launch(sizeof(double) * {{.*}}, stream)
 // CHECK: cudaFreeAsync(rowSums{{M}}emory, stream);
-// What follows the sums has a point for each iteration of the last loop, and as wide accesses.
+// What follows has a point for each iteration of the last loop, and as wide accesses.
 // CHECK: softmax{{_}}rows<<<
 // CHECK-NEXT: softmax{{_}}total<<<
 // CHECK-NEXT: softmax{{_}}rows2<<<
@@ -45,6 +46,8 @@
 // CHECK-NEXT: softmax{{_}}end<<<dim3((k + 127) / 128, (5 + 7) / 8), dim3(32, 8)>>>(
 // CHECK-NEXT: cudaFreeAsync(softmax{{_}}memory, 0);
 // CHECK: (float *)memory_{{f}}or_launch(sizeof(float) * ((long long)5 * 66), 0)
+// The first element of a row is read before any is stored, so that a row stays with its team.
+// CHECK: shift{{_}}end<<<(5 + 7) / 8, dim3(32, 8)>>>(
 #include <cstdio>
 #include <cuda_fp16.h>
 #include <vector>
@@ -139,6 +142,17 @@ __global__ void normalize(float *y, const float *x, int rows, int columns) {
     y[row * columns + i] = (x[row * columns + i] - mean) * scale;
 }
 
+__global__ void shift(float *x, int rows, int columns) {
+  int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows)
+    return;
+  float first = x[row * columns], sum = 0;
+  for (int i = 0; i < columns; ++i)
+    sum += x[row * columns + i] - first;
+  for (int i = 0; i < columns; ++i)
+    x[row * columns + i] = (x[row * columns + i] - first) * sum;
+}
+
 __global__ void before(float *y, const float *x, int rows, int columns) {
   int row = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= rows)
@@ -213,6 +227,7 @@ int main() {
   float *rows = onDevice(floats), *rows2 = onDevice(floats);
   softmax<<<1, 32>>>(rows, 5, k);
   normalize<<<1, 32>>>(rows2, rows, 5, k);
+  shift<<<1, 32>>>(rows, 5, k);
   triangle<<<1, 32>>>(a, c + m * n + 5, 9);
   averages<<<1, 32>>>(a, c + m * n + 14, 9);
   std::vector<half> out(m * n), forwards(m * n);
