@@ -68,10 +68,6 @@ llvm::Error RewriteSession::State::import() {
   return llvm::Error::success();
 }
 
-bool kbopt::isNamed(StringRef qualified, StringRef name) {
-  return qualified == name || qualified.ends_with(("::" + name).str());
-}
-
 bool RewriteSession::State::hasKernel(StringRef name) const {
   return llvm::any_of(passContext->kernels(),
                       [&](const KernelView &kernel) { return isNamed(kernel.name(), name); });

@@ -23,9 +23,6 @@ namespace kbopt {
 /// \p error of a parse after \p pass as a bug of that pass.
 llvm::Error unparsableAfter(llvm::StringRef pass, llvm::Error error);
 
-/// Whether \p name, with or without its namespaces, means the kernel \p qualified.
-bool isNamed(llvm::StringRef qualified, llvm::StringRef name);
-
 /// The reason for leaving \p line alone.
 std::string suppressionText(unsigned line);
 

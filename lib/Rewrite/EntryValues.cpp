@@ -137,18 +137,12 @@ Value Evaluator::ofCall(const CallExpr *call, const FunctionDecl *function) {
   return value;
 }
 
-/// Whether the workload calls \p function by \p name.
-bool isCalled(const FunctionDecl *function, llvm::StringRef name) {
-  const std::string qualified = function->getQualifiedNameAsString();
-  return qualified == name || llvm::StringRef(qualified).ends_with(("::" + name).str());
-}
-
 Value Evaluator::ofParameter(const ParmVarDecl *parameter, const FunctionDecl *function) {
   if (auto known = bound.find(parameter); known != bound.end())
     return known->second;
   if (!function || !function->getBody() || mayModify(function->getBody(), parameter))
     return std::nullopt;
-  if (isCalled(function, entry.function)) {
+  if (isNamed(function->getQualifiedNameAsString(), entry.function)) {
     auto found = entry.parameters.find(parameter->getName().str());
     return found == entry.parameters.end() ? std::nullopt : Value(found->second);
   }

@@ -281,6 +281,10 @@ struct KernelTable {
 };
 } // namespace
 
+bool kbopt::isNamed(StringRef qualified, StringRef name) {
+  return qualified == name || qualified.ends_with(("::" + name).str());
+}
+
 const std::vector<KernelFact> &kbopt::findKernels(const ParsedProgram &program) {
   return program.derived<KernelTable>([&] { return KernelTable{collectKernels(program)}; }).kernels;
 }

@@ -14,6 +14,9 @@
 
 namespace kbopt {
 
+/// Whether \p name, with or without its namespaces, means the function \p qualified.
+bool isNamed(llvm::StringRef qualified, llvm::StringRef name);
+
 /// A __global__ function with a body. For a template, `function` is what the
 /// user wrote (the pattern) and `instances` are its instantiations with bodies.
 struct KernelFact {

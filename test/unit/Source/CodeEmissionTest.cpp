@@ -220,8 +220,11 @@ TEST_F(CodeEmissionTest, ErrorsOfTheTextAreTheUsers) {
 }
 
 TEST_F(CodeEmissionTest, LimitsStopTheCompiler) {
+  std::string text; // that takes far longer on any machine
+  for (int kernel = 0; kernel < 3000; ++kernel)
+    text += "__global__ void k" + std::to_string(kernel) + "(float *x) { x[threadIdx.x] *= 2; }\n";
   CodeEmitter impatient(realProcessRunner(), CompileLimits{0.02, 0});
-  Failure failure = failureOf(impatient.emitDeviceBitcode(command(), "__global__ void k() {}\n"));
+  Failure failure = failureOf(impatient.emitDeviceBitcode(command(), text));
   EXPECT_EQ(failure.status, ExitStatus::Diagnostics);
   EXPECT_NE(failure.message.find("no end within"), std::string::npos) << failure.message;
 }
