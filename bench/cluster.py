@@ -93,6 +93,7 @@ def repository(folder, count, program):
                 seconds = time.monotonic() - start
             jobs = int(database.sql("select count(*) from kbopt.jobs"))
         print(f"{workers} workers: {count} files in {seconds:.0f} s, {jobs} jobs; {done.stdout.strip().splitlines()[-1]}", flush=True)
+        print("\n".join(line for line in done.stdout.splitlines() + done.stderr.splitlines() if "error" in line.lower()), flush=True)
 
 
 def simulated(workers, job_seconds, figures, rng, horizon=600):
