@@ -1,4 +1,4 @@
-//===- Workers.cpp --------------------------------------------------------===//
+//===- ServeDatabase.cpp --------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "Run.h"
 #include "WorkerParts.h"
